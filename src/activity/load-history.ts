@@ -11,7 +11,7 @@ export type LoadReading = {
   readonly waiting: number
   readonly modelBytes: number
   readonly processBytes: number
-  /** Of the requests that ended since the last reading, in milliseconds. */
+  /** The times of the requests that ended since the last reading, in milliseconds. */
   readonly firstTokenMs: readonly number[]
 }
 

@@ -269,7 +269,7 @@ export interface Devices {
   read(signal: AbortSignal): Promise<readonly Device[]>
 }
 
-/** What an engine supports besides generating; an absent capability is not supported. */
+/** The capabilities of an engine besides generating. Absent ones are not supported. */
 export type EngineCapabilities = {
   readonly tokenizer?: Tokenizer
   readonly embedder?: Embedder

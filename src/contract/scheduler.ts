@@ -37,7 +37,7 @@ export type SchedulerRequest = {
   readonly onLoading?: OnLoading
 }
 
-/** What a request waits for before its model is ready: memory that others use, the model's files, or its load, from 0 to 1. */
+/** Why a request waits for its model: memory that others use, the model's files, or its load, from 0 to 1. */
 export type LoadPlace =
   | { readonly state: 'waiting-for-memory' | 'starting' }
   | { readonly state: 'loading'; readonly progress: number }

@@ -118,7 +118,7 @@ export async function runStep(
       const current = wanted === request ? fitting : await prepareFitting(wanted, preparing)
       const first = await runOnce(current, inner, check)
       if (first === 'done') return
-      // What a server accepts, and has room for, may be known only once it has the request.
+      // Only the server may know which requests it accepts and has room for.
       const second = await runOnce(await prepareAgain(current, first.refusal, preparing), inner, check)
       if (second !== 'done') throw second.refusal
     }

@@ -18,7 +18,7 @@ export function withoutBasePath(basePath: string, url: string): string {
   return below === undefined ? url : origin + below + query
 }
 
-/** The reply to a request for a path elsewhere, which none of our routes answers. */
+/** The reply to a request for a path outside of the base path. */
 export function replyElsewhere(basePath: string, sent: { readonly method: string; readonly path: string }): Response {
   return replyOf(
     new AppError('route-not-found', `there is no route ${sent.method} ${sent.path}: all of them are below ${basePath}`),

@@ -3,7 +3,7 @@ import type { MediaBytes, MediaKind } from '../contract/media.ts'
 
 type Options = { readonly maxBytes: number; readonly ttlMs: number; now(): number }
 
-/** What a caller fetched. Keyed by caller: a shared entry would reveal what others fetched. */
+/** The media that callers fetched. Keyed by caller: a shared entry would reveal what others fetched. */
 export type CacheKey = { readonly owner: string; readonly kind: MediaKind; readonly url: string }
 
 /** Fetched media, until they are old or others need the room; the least recently used go first. */

@@ -61,12 +61,12 @@ function limitsOf({ budget, minResidencyMs, unloadAfterMs }: LoadedConfig['memor
   return { budgetBytes: budgetBytes(budget), minResidencyMs, idleGraceMs, ...idle }
 }
 
-/** What a model of the embedded engine needs. */
+/** The memory that a model of the embedded engine needs. */
 export function workerNeed(plan: LoadOptions): Promise<MemoryNeed> {
   return memoryNeed(planOf(plan))
 }
 
-/** What a llama-server needs. */
+/** The memory that a llama-server needs. */
 export function serverNeed(plan: ServerPlan): Promise<MemoryNeed> {
   return memoryNeed(planOf(plan))
 }
@@ -85,7 +85,7 @@ export function expectedContext(
   return defaultContext({ ...settings, modelPath }, room)
 }
 
-/** What the memory of a process depends on. `binary`: that of a llama-server. */
+/** The facts that the memory of a process depends on. `binary`: the program of a llama-server. */
 type MemoryPlan = Pick<LoadOptions, 'modelPath' | 'slots' | 'contextLength' | 'longestContext' | 'batchSize'> &
   Pick<ServerPlan, 'flashAttention' | 'mmprojPath'> & {
     readonly cacheTypeK?: string | undefined

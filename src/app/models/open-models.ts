@@ -26,7 +26,7 @@ type Surroundings = {
   readonly state: Pick<State, 'live' | 'hash'>
   readonly converter: MediaConverter
   readonly own: readonly OwnModel[]
-  /** What the operator has taken out of use before. */
+  /** The replicas that the operator took out of use earlier. */
   readonly drained: readonly DrainChange[] | undefined
   readonly siblings: Siblings | undefined
   readonly createScheduler: CreateScheduler

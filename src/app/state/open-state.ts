@@ -10,7 +10,7 @@ import { LiveConfig } from './live-config.ts'
 
 type Surroundings = {
   readonly log: Logger
-  /** What the operator has chosen before; the configuration may have lost it since. */
+  /** The operator's earlier choice, which may no longer be in the configuration. */
   readonly preset: PresetChoice | undefined
 }
 

@@ -38,7 +38,7 @@ export type ModelWanted = {
   readonly token?: string
 }
 
-/** The files of a repository that may be taken: those that match one of `include` and none of `exclude`. `*` and `?` are wildcards. */
+/** The files of a repository that may be taken: those that match a pattern of `include` but not of `exclude`. `*` and `?` are wildcards. */
 export type FileFilter = { readonly include: readonly string[]; readonly exclude: readonly string[] }
 
 /** Failures refer to it at `name`, `variant` and `settings.…`. */
@@ -56,7 +56,7 @@ export type LoadRequest = ModelWanted & {
   readonly alias?: string
   /** Leaves the active model unchanged, for example beside a model that embeds. */
   readonly isBeside?: true
-  /** For a protocol with one model: requests without a model go to this one, whoever loads it. */
+  /** For a protocol with one model: requests without a model go to this one, no matter who loaded it. */
   readonly servesNameless?: true
 }
 

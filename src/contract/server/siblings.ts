@@ -34,7 +34,7 @@ export type CallDecision = {
   readonly isAdmin: boolean
 }
 
-/** What the other processes of a server may ask of one. */
+/** The questions that one process of a server answers for the others. */
 export type SiblingDuties = {
   /** Returns how many requests it cancelled. */
   cancel(cancel: SharedCancel): number

@@ -12,7 +12,7 @@ export type ServerFacts = {
   readonly readsAudio: boolean
   readonly readsVideo: boolean
   readonly version?: string
-  /** What the server uses where a request sets nothing: the file's recommendations, its arguments, or its own defaults. */
+  /** The server's defaults for fields that a request omits: the file's recommendations, its arguments, or its own values. */
   readonly sampling?: Sampling
 }
 

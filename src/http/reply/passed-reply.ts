@@ -31,7 +31,7 @@ export class PassedReply implements ServiceSink {
     const headers: OutgoingHttpHeaders = {
       ...(this.#reply.getHeaders() as OutgoingHttpHeaders),
       'content-type': contentType,
-      // Never shown as a page, whatever content type the other server sets.
+      // Never shown as a page, even if the other server sets the content type of one.
       'x-content-type-options': 'nosniff',
       ...(contentLength !== undefined && { 'content-length': contentLength }),
       // Keeps nginx from buffering it.

@@ -11,7 +11,7 @@ export type FileRequestOptions = {
   readonly responseTimeoutMs: number
   /** Advice that is appended when access is refused. */
   readonly accessHint?: string | undefined
-  /** What a 404 says is missing. */
+  /** The kind of thing that a 404 reports missing. */
   readonly missing?: string
 }
 

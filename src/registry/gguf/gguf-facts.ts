@@ -11,7 +11,7 @@ export type GgufFacts = {
   readonly layers: readonly Layer[]
 }
 
-/** What a layer keeps: every token, the last ones only, or a state of the sequence. */
+/** The memory of a layer: every token, only the last ones, or a state of the sequence. */
 export type Layer =
   | { readonly type: 'attention'; readonly keyValues: number; readonly valueValues: number; readonly window?: number }
   | { readonly type: 'recurrent'; readonly stateValues: number }

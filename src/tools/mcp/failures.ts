@@ -4,7 +4,7 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError 
 
 const maxLength = 300
 
-/** What a server did wrong, in words that continue a sentence about it; `why`: the reason that its connection knows. */
+/** The server's fault, worded to continue a sentence about it; `why`: the reason that its connection knows. */
 export function explainFailure(error: unknown, why: string | undefined): string {
   const found = causes(error)
   if (found.some((cause) => cause instanceof ForbiddenAddress)) return 'it is not at a public address'

@@ -172,7 +172,7 @@ async function listOne(
   }
 }
 
-/** What is wrong with the address itself: a fault of whoever wrote it. */
+/** The fault in the address itself, to be fixed by its author. */
 function addressFault(error: unknown): string | undefined {
   if (error instanceof ForbiddenAddress) return 'is not at a public address, or has none (media.allowedAddresses)'
   if (!(error instanceof Error)) return undefined

@@ -9,7 +9,7 @@ import { findGroupFolder } from './run-group.ts'
 import { systemCallFilter } from './seccomp.ts'
 
 const rootNames = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32']
-/** `nobody`: programs get none of the rights of the server's user. */
+/** `nobody`: programs do not get the rights of the server's user. */
 const nobody = { uid: 65534, gid: 65534 }
 const answerTimeoutMs = 10_000
 

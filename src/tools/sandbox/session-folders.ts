@@ -89,7 +89,7 @@ export class SessionFolders {
     await utimes(this.#folderOf(session), now, now)
   }
 
-  /** Deletes a session's files. None of its programs may be running. */
+  /** Deletes a session's files. Its programs must have ended. */
   async delete(session: ToolSession): Promise<void> {
     await this.#remove(this.#folderOf(session))
   }

@@ -30,7 +30,7 @@ type Adapter = {
   request(query: string, terms: { readonly url: string; readonly apiKey: string } & Wanted): HttpRequest
   /** The results in a reply, in order; undefined for replies of another form. */
   read(reply: unknown): readonly unknown[] | undefined
-  /** What the operator can do about a status. */
+  /** The advice to the operator for a status. */
   readonly advice?: Readonly<Record<number, string>>
 }
 

@@ -15,7 +15,7 @@ export type VocabularyType = (typeof vocabularyTypes)[number]
 
 /** `enum llama_vocab_type` */
 const vocabularyTypes = ['none', 'spm', 'bpe', 'wpm', 'ugm', 'rwkv', 'plamo2'] as const
-/** Of `enum llama_token_attr` */
+/** From `enum llama_token_attr` */
 const attributes = { unknown: 1, control: 8, userDefined: 16, byte: 32 }
 
 /** The tokens of a model: texts to tokens, and back. */

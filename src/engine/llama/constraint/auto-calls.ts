@@ -7,7 +7,7 @@ import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
 import { readReasoningTags } from '../../../model-text/parse/reasoning-tags.ts'
 import { addCalls, afterEnd } from './calls-grammar.ts'
 
-/** What a constraint depends on besides the request. */
+/** The properties of the model that a constraint depends on. */
 export type ConstraintContext = { readonly format: OutputFormat | undefined; readonly endTexts: readonly string[] }
 
 const answer = 'dragoman-answer'

@@ -16,7 +16,7 @@ import type { Wanted } from './constraint.ts'
 /** How to read and constrain an output; `structured`: how much of the wanted structure the grammar enforces. */
 export type CompiledPlan = { readonly plan: OutputPlan; readonly structured: CompiledGrammar['structured'] }
 
-/** What a grammar depends on besides the request. */
+/** The properties of the model that a grammar depends on. */
 type Context = {
   readonly format?: OutputFormat | undefined
   readonly reasoningFront: ReasoningFront

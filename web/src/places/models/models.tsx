@@ -107,7 +107,7 @@ function matches({ id, aliases, state, abilities }: Model, words: readonly strin
   return words.every((word) => all.includes(word))
 }
 
-/** What an unload would end, in numbers. */
+/** The number of requests that an unload would end. */
 function whatEnds({ id, running, waiting, added }: Model): string {
   const ending = requests.value?.filter((request) => isRunning(request) && request.model === id) ?? []
   const count = Math.max(ending.length, running + waiting)

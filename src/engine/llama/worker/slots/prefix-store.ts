@@ -93,7 +93,7 @@ export class PrefixStore {
   }
 }
 
-/** What the contents of a slot depend on besides their tokens: the model file, its adapters, llama.cpp, and the settings of the context. */
+/** The inputs of a slot's contents besides its tokens: the model file, its adapters, llama.cpp, and the settings of the context. */
 export async function identityOf(options: LoadOptions, context: Context): Promise<string> {
   const { modelPath, adapters = [], cacheTypeK = 'f16', cacheTypeV = 'f16', flashAttention, rope } = options
   const { llamaCppRelease, gpu } = context.model.llama
