@@ -10,7 +10,7 @@ import { readTemplateMetadata, type TemplateMetadata } from './template/template
 /** How a model writes its calls and its reasoning, in all requests. */
 export type ModelFormat = Pick<OutputFormat, 'toolFormat' | 'reasoning' | 'turnEnds' | 'callsInReasoning'>
 
-/** Recognises a model's format by its chat template. The settings are for a template that misleads. */
+/** Recognizes a model's format by its chat template. The settings are for a misleading template. */
 export function recogniseFormat(template: string | undefined, settings: FormatSettings = {}): ModelFormat {
   const { toolFormat: override = 'auto', reasoningTags, callsInReasoning } = settings
   const reasoning = tagsOf(template === undefined ? undefined : recogniseReasoning(template), reasoningTags)
@@ -29,7 +29,7 @@ export function recogniseFormat(template: string | undefined, settings: FormatSe
 
 type Tags = ModelFormat['reasoning']
 
-/** The tags of the settings; with the white space around them that the template writes, where it writes the same. */
+/** The tags of the settings, with the template's white space around them if it writes the same tags. */
 function tagsOf(written: Tags, given: Tags): Tags {
   return given === undefined || hasTags(written, given) ? written : given
 }
@@ -39,7 +39,7 @@ export function hasTags(tags: Tags, { open, close }: NonNullable<Tags>): boolean
   return tags?.open.trim() === open.trim() && tags.close.trim() === close.trim()
 }
 
-/** What the template says of its calls counts; what it leaves open is recognised, or JSON between the tags that it names. */
+/** The template's own declarations about its calls count; the rest is recognized, or JSON between its declared tags. */
 function toolFormatOf(template: string, { callFormat, toolStart: start, toolEnd: end }: TemplateMetadata): string {
   const recognised = recogniseToolFormat(template)
   const isOwn = (name: ToolFormatName) =>

@@ -29,7 +29,7 @@ import { step3 } from './step3.ts'
 import type { MessageSyntax, ToolFormat, Trigger } from './tool-format.ts'
 
 /**
- * The formats whose tags identify them; of two that have a tag, the first reads it. Hermes' tags are those of Qwen's and GLM's XML too.
+ * The formats whose tags identify them; the first of two with the same tag reads it. Hermes' tags are also those of Qwen's and GLM's XML.
  * Llama's brackets may begin a list in JSON or in Python, and its reader finds out which: so it comes first.
  */
 const recoverable: readonly ToolFormat[] = [
@@ -40,8 +40,8 @@ const recoverable: readonly ToolFormat[] = [
 ]
 
 /**
- * Calls in any form that a server left in its text, when it is not known how its model writes them. No template is recognised as
- * this format, and it cannot be configured.
+ * Calls in any form that a server left in its text, if its model's format is unknown. No template is recognized as this format, and it
+ * cannot be configured.
  */
 export const anyFormat: ToolFormat = {
   triggers: (tools) => {

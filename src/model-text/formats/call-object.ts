@@ -20,9 +20,9 @@ import { acceptNoArguments, objectIsNext, readArguments, writeEmptyCall } from '
 import { endMarks } from './turn-marks.ts'
 
 type CallObjectOptions = {
-  /** No tag says that it is a call, so it must look like one in every way: with arguments, and without other keys. */
+  /** Without a tag, it must look like a call in every way: with arguments, and without other keys. */
   readonly bare?: boolean
-  /** Its id may come last, and is needed. */
+  /** Its id may come last, and is required. */
   readonly deferred?: boolean
   /** It is the value of `"function"`, and contains no other such value. */
   readonly inFunction?: boolean
@@ -34,7 +34,7 @@ const nameKeys = new Set(['name', 'tool_name', 'function_name'])
 const argumentKeys = new Set(['arguments', 'parameters', 'args'])
 const idKeys = new Set(['id', 'tool_call_id', 'call_id'])
 
-/** Anything in brackets may be a call and is read again from every bracket: without this limit, long answers get slow. */
+/** Anything in brackets may be a call and is read again from every bracket: without this limit, long answers would become slow. */
 const maxHeldDepth = 24
 
 /** Reads `{"name": …, "arguments": {…}}`, in any order, flat or inside `"function"`. */
@@ -81,7 +81,7 @@ export function* readCallObject(writer: CallWriter, options: CallObjectOptions =
         if (!(yield* readArguments(writer, tool, options))) break
       } else {
         if (options.bare === true && next !== '{' && next !== '"' && next !== 'n') return false
-        // Nothing stands for no arguments.
+        // An omitted value means no arguments.
         held = next === '}' || next === ',' ? 'null' : yield* readHeld(feed)
         if (held === undefined) return false
       }
@@ -135,7 +135,7 @@ export function readCallList(options: {
   /** Tags that end arguments besides `close`. */
   readonly ends?: readonly EndMark[]
   readonly bare?: boolean
-  /** After what cannot be read, up to a tag of `close`, more calls may come. */
+  /** After an unreadable part, up to a tag of `close`, more calls may follow. */
   readonly isBlock?: boolean
   readonly one?: (writer: CallWriter, options: CallObjectOptions) => Reading<boolean>
 }): CallReader {
@@ -172,11 +172,11 @@ export function readCallList(options: {
 type HeldCall = {
   readonly json: string
   readonly id: string | undefined
-  /** A tag says that it is a call, whatever its arguments are. */
+  /** A tag marks it as a call, with any arguments. */
   readonly isCertain: boolean
 }
 
-/** Writes a call whose arguments are complete. False when they make it unlikely that it is one. */
+/** Writes a call whose arguments are complete. False if they make it unlikely to be a call. */
 function writeHeld(writer: CallWriter, tool: FunctionTool, { json, id, isCertain }: HeldCall): boolean {
   const object = asObject(json, tool)
   if (object === undefined && !isCertain) return false

@@ -2,13 +2,13 @@ import type { FunctionTool } from '../../contract/request.ts'
 import type { RequiredCall, RequiredCalls } from './required-calls.ts'
 import type { MessageSyntax, TagPosition, ToolFormat, Trigger } from './tool-format.ts'
 
-/** A tag after which a call is certain to follow, and the calls without the tag. */
+/** A tag that is certainly followed by a call, and the calls without the tag. */
 export type CallTag = {
   readonly tag: string
   readonly position: TagPosition
   /** The tag counts inside reasoning as well. */
   readonly endsReasoning: boolean
-  /** What must follow the tag. */
+  /** The required text after the tag. */
   readonly rest: RequiredCalls
 }
 
@@ -55,7 +55,7 @@ function ownTags(call: RequiredCall, triggers: readonly Trigger[]): readonly Cal
   })
 }
 
-/** An object without a tag is a call once it has the name of a tool where calls have it. */
+/** An object without a tag is a call once it has the name of a tool in the calls' place for it. */
 function bareTags(call: RequiredCall, triggers: readonly Trigger[]): readonly CallTag[] {
   const head = headOf(call)
   const name = JSON.stringify(call.name)

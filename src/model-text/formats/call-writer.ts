@@ -7,11 +7,11 @@ import { findTool, undeclaredName } from './find-tool.ts'
 type WriterOptions = {
   /** The tools that may be called. */
   readonly tools: readonly FunctionTool[]
-  /** Those that are declared. */
+  /** The declared tools. */
   readonly declared: readonly FunctionTool[]
-  /** Calls of the others are read and dropped; otherwise they are text. */
+  /** Calls of the other declared tools are read and dropped; otherwise they are text. */
   readonly dropsOthers: boolean
-  /** Which calls of tools that may not be called, or that nobody declared, are read as calls; `tagged`: after a tag of the format. */
+  /** Which calls of tools that may not be called, or are undeclared, are read as calls; `tagged`: those after a tag of the format. */
   readonly others: 'none' | 'tagged' | 'all'
   /** False: calls after the first are read and dropped. */
   readonly parallel: boolean
@@ -24,40 +24,40 @@ type CallState = NonNullable<CallOutcome['state']>
 type OpenCall = {
   readonly tool: FunctionTool
   id: string | undefined
-  /** Not to be emitted: one call is allowed and this is another, or its tool may not be called. */
+  /** Not emitted: only one call is allowed and this is another, or its tool may not be called. */
   muted: boolean
-  /** Arguments of a call that is emitted when its id is known. */
+  /** Arguments of a call that is emitted once its id is known. */
   deferred: string | undefined
   state: CallState | undefined
   raw: string | undefined
 }
 
-/** An output that is held until it is certain that the calls in it are calls. */
+/** Output that is held until its calls are certain to be calls. */
 type Attempt = { readonly steps: (() => void)[]; readonly calls: number; readonly ids: string[] }
 
-/** What a call reader works with: the text, the callable tools, and the output. One for each choice. */
+/** The text, the callable tools and the output, for a call reader. One for each choice. */
 export class CallWriter {
   readonly feed: TextFeed
   readonly #sink: ChoiceSink
   readonly #options: WriterOptions
   readonly #ids = new Set<string>()
   #call: OpenCall | undefined
-  /** Where the arguments are read from, and up to where they were written. */
+  /** The source of the arguments, and the position up to which they were written. */
   #source: TextFeed
   #writtenTo = 0
   #written = ''
   #attempt: Attempt | undefined
-  /** The number of calls emitted so far. */
+  /** The number of emitted calls. */
   calls = 0
   /** All calls of the last attempt may be made. */
   allAreCallable = true
-  /** A tag that can hardly be anything else began what is read. */
+  /** The text being read began with a tag that can hardly be anything else. */
   isTagged = false
-  /** A reader has read calls of a block, and not the end of the block. */
+  /** A reader has read calls of a block, but not the block's end. */
   blockIsOpen = false
   /** A reader has found the name of a tool that may be called. */
   named = false
-  /** Takes text that stands between calls. */
+  /** Receives the text between calls. */
   onText: (text: string) => void = ignoreText
   #skipped = ''
 
@@ -89,7 +89,7 @@ export class CallWriter {
     return other
   }
 
-  /** Whether nobody declared it, so that only its name is known. */
+  /** Whether the tool is undeclared, so that only its name is known. */
   isUndeclared(tool: FunctionTool): boolean {
     return !this.#options.declared.includes(tool)
   }
@@ -100,12 +100,12 @@ export class CallWriter {
     return this.#attempt !== undefined
   }
 
-  /** What a list has in the place of a call is text, if the list has calls at all. */
+  /** Text in a list in place of a call stays text, if the list has calls at all. */
   skip(text: string): void {
     this.#skipped += text
   }
 
-  /** Emits the text that was skipped, or forgets it. */
+  /** Emits the skipped text, or forgets it. */
   endList(hasCalls: boolean): void {
     const text = this.#skipped
     this.#skipped = ''
@@ -118,8 +118,8 @@ export class CallWriter {
   }
 
   /**
-   * Starts a call, whose arguments are next. The text so far belongs to the call: it can no longer become text of the answer. An id
-   * that is empty, or that another call has, is replaced.
+   * Starts a call, whose arguments follow. The text so far belongs to the call: it can no longer become text of the answer. An empty id, or
+   * one that another call has, is replaced.
    */
   open(tool: FunctionTool, id?: string): void {
     this.#begin(tool, id, undefined)
@@ -136,48 +136,48 @@ export class CallWriter {
     if (this.#call?.deferred !== undefined) this.#call.id ??= id
   }
 
-  /** The arguments of the open call come from here, and not from the text of the choice. */
+  /** Reads the arguments of the open call from here instead of the choice's text. */
   readFrom(source: TextFeed): void {
     this.#source = source
     source.record()
     this.#writtenTo = source.position
   }
 
-  /** A piece of the arguments, as JSON text: all that was read so far. */
+  /** A piece of the arguments, as JSON text: everything read so far. */
   arguments(text: string): void {
     this.#writtenTo = this.#source.position
     this.#write(text)
   }
 
-  /** The arguments are not what the model wrote, but what it must have meant. */
+  /** The arguments are not the model's text, but its certain meaning. */
   repaired(): void {
     if (this.#call !== undefined) this.#call.state ??= 'repaired'
   }
 
-  /** Like `repaired`, and this is what the model wrote. */
+  /** As `repaired`, with the model's text. */
   repairedFrom(raw: string): void {
     this.repaired()
     if (this.#call !== undefined) this.#call.raw = raw
   }
 
-  /** The arguments cannot be read: what was read and not written is passed on unchanged. */
+  /** The arguments cannot be read: the unwritten part is passed on unchanged. */
   unparseable(): void {
     if (this.#call !== undefined) this.#call.state = 'unparseable'
     this.passOn()
   }
 
-  /** The arguments are not an object, but this. */
+  /** The arguments are not an object, but this text. */
   unparseableFrom(raw: string): void {
     if (this.#call !== undefined) Object.assign(this.#call, { state: 'unparseable', raw })
     this.#write(raw)
   }
 
-  /** Passes on what was read and not written, unchanged. */
+  /** Passes on unchanged what was read but not written. */
   passOn(): void {
     this.arguments(this.#source.recorded(this.#writtenTo))
   }
 
-  /** The arguments end here: what follows is the markup of the call. */
+  /** The arguments end here, and the markup of the call follows. */
   endArguments(): void {
     const call = this.#call
     if (call === undefined) return
@@ -204,14 +204,14 @@ export class CallWriter {
     this.#emit(() => this.#sink.closeCall({ ...(state !== undefined && { state }), ...(isOther && { raw }) }))
   }
 
-  /** Holds the calls that follow, until `commit` or `giveUp`. Calls that are longer than what may be held are committed. */
+  /** Holds the following calls until `commit` or `giveUp`. Calls that exceed the limit of held text are committed. */
   attempt(): void {
     this.feed.attempt()
     this.allAreCallable = true
     this.#attempt = { steps: [], calls: this.calls, ids: [] }
   }
 
-  /** Emits the calls that were held, if they still are. */
+  /** Emits the held calls, unless they already were. */
   commit(): void {
     const attempt = this.#attempt
     if (attempt === undefined) return
@@ -220,7 +220,7 @@ export class CallWriter {
     for (const step of attempt.steps) step()
   }
 
-  /** Forgets the calls that were held, and goes back to where they began. Returns their length; undefined if they were committed. */
+  /** Forgets the held calls, and returns to where they began. Returns their length; undefined if they were committed. */
   giveUp(): number | undefined {
     const attempt = this.#attempt
     if (attempt === undefined) return undefined
@@ -280,7 +280,7 @@ export class CallWriter {
 }
 
 function ignoreText(): void {
-  // No list of this format is read.
+  // This format has no lists.
 }
 
 /** Reads one call, or a block of several, after its tag. False, with no call opened, when it is not a call. */

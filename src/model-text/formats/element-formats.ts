@@ -145,9 +145,9 @@ function hunyuanCalls(suffix: string): ToolFormat {
 export function invocations(options: {
   readonly blocks: readonly string[]
   readonly namespace: string
-  /** What may follow a call, apart from another one and the end of the block. */
+  /** Tags that may follow a call, apart from another call and the end of the block. */
   readonly ends?: readonly string[]
-  /** Each argument says whether it is text. */
+  /** Each argument states whether it is text. */
   readonly typed?: boolean
 }): ToolFormat & { readonly read: CallReader; readonly readInvoke: CallReader } {
   const { blocks, namespace, ends = [], typed = false } = options
@@ -202,7 +202,7 @@ export function invocations(options: {
 /** MiniMax M2. */
 export const minimaxM2: ToolFormat = invocations({ blocks: ['minimax:tool_call'], namespace: '' })
 
-/** DeepSeek V3.2 and V4. Where its special tokens are lost, they write ordinary pipes. */
+/** DeepSeek V3.2 and V4. If their special tokens are lost, they write ordinary pipes. */
 export const deepseekDsml: ToolFormat = {
   ...dsml('｜'),
   triggers: (tools) => [...dsml('｜').triggers(tools), ...dsml('|').triggers(tools)],

@@ -18,9 +18,9 @@ export type ElementStyle = {
   /** Reads the rest of an argument's head, after `head`; undefined when it is not one. */
   readHead(feed: TextFeed): Reading<ArgumentHead | undefined>
   readonly valueEnd: string
-  /** Any of these ends the call's arguments. */
+  /** Tags that end the call's arguments. */
   readonly callEnds: readonly string[]
-  /** What may follow the end of the call. */
+  /** Tags that may follow the end of the call. */
   readonly wrapperEnds: readonly string[]
   /** The line break after the opening tag and the one before the closing tag are not part of the value. */
   readonly ownLines?: boolean
@@ -29,8 +29,8 @@ export type ElementStyle = {
 }
 
 /**
- * Reads the arguments of an open call and its end, and closes the call. What stands between the arguments, or cannot be read, makes
- * them unparseable, as in `readArguments`.
+ * Reads the arguments of an open call and its end, and closes the call. Anything else between the arguments makes them unparseable, as in
+ * `readArguments`.
  */
 export function* readElements(writer: CallWriter, tool: FunctionTool, style: ElementStyle): Reading<void> {
   const { feed } = writer
@@ -57,7 +57,7 @@ export function* readElements(writer: CallWriter, tool: FunctionTool, style: Ele
 
 type ElementsEnd = { readonly style: ElementStyle; readonly isBroken: boolean; readonly isEmpty: boolean }
 
-/** Reads what follows the last argument that could be read: the end of the call, or something that does not belong there. */
+/** Reads the text after the last readable argument: the end of the call, or something that does not belong there. */
 function* endElements(writer: CallWriter, tool: FunctionTool, { style, isBroken, isEmpty }: ElementsEnd): Reading<void> {
   const { feed } = writer
   const ends = [...style.callEnds, ...style.wrapperEnds]
@@ -88,7 +88,7 @@ function* endElements(writer: CallWriter, tool: FunctionTool, { style, isBroken,
   yield* acceptAfterSpace(feed, style.callEnds)
 }
 
-/** Whether one of these comes within what may be held; nothing is consumed. */
+/** Whether one of these comes within the limit of held text; consumes nothing. */
 function* comesSoon(feed: TextFeed, tags: readonly string[]): Reading<boolean> {
   const passed = yield* until(feed, tags)
   if (passed !== undefined) feed.at -= passed.length
@@ -105,8 +105,8 @@ type ElementContext = {
 }
 
 /**
- * Reads one value, up to its end or that of the model's turn; false where there is none. A string is written as it comes, everything
- * else when it is complete, because it is converted.
+ * Reads one value, up to its end or that of the model's turn; false without a value. A string is written as it arrives, anything else when
+ * it is complete, since it is converted.
  */
 function* readElement(writer: CallWriter, write: (text: string) => void, context: ElementContext): Reading<boolean> {
   const { feed } = writer
@@ -186,7 +186,7 @@ function* readRaw(writer: CallWriter, context: ElementContext, value: ElementVal
   return false
 }
 
-/** Whether a stop really ends the value, and is not part of it. `valueEnd` is consumed, other stops are not. */
+/** Whether a stop really ends the value. `valueEnd` is consumed, other stops are not. */
 function* endsValue(feed: TextFeed, context: ElementContext, stop: string): Reading<boolean> {
   const { style, declared } = context
   if (stop === style.valueEnd) {
@@ -208,7 +208,7 @@ function* endsValue(feed: TextFeed, context: ElementContext, stop: string): Read
   return head !== undefined && (names.length === 0 || names.includes(head.key))
 }
 
-/** A tag that ends what is around calls. */
+/** A tag that ends the element around calls. */
 function isClosing(tag: string): boolean {
   return /^<\/|^<\|close\||_end｜>$/.test(tag)
 }

@@ -1,9 +1,9 @@
-/** No longer name is meant to be another one. */
+/** A longer name is never meant to be another one. */
 const maxNameChars = 256
 
 /**
- * The tool that a model, or a server, means by a name. A declared name means its tool. Of any other, what writers add or change is
- * taken away step by step, until the name of a tool is left; where it is the name of several, none is meant.
+ * The tool that a model, or a server, means by a name. A declared name means its tool. From any other, common additions and changes are
+ * removed step by step, until the name of a tool is left; if several tools match, the name means no tool.
  */
 export function findTool<Tool extends { readonly name: string }>(tools: readonly Tool[], written: string): Tool | undefined {
   const exact = tools.find(({ name }) => name === written)
@@ -20,12 +20,12 @@ export function findTool<Tool extends { readonly name: string }>(tools: readonly
     return []
   }
   const whole = find([...forms, ...forms.flatMap(withoutNamespaces)], ({ name }) => [name])
-  // The other way round, a model leaves out the namespaces of a declared name.
+  // Conversely, a model may omit the namespaces of a declared name.
   const fitting = whole.length > 0 ? whole : find(forms, ({ name }) => withoutNamespaces(name))
   return fitting.length === 1 ? fitting[0] : undefined
 }
 
-/** The name of a tool that nobody declared: as it is written, without the namespace and the number that some formats give to calls. */
+/** The name of an undeclared tool, without the namespace and the number that some formats add to calls. */
 export function undeclaredName(written: string): string {
   return clean(written)
     .replace(/^functions?\./i, '')
@@ -39,7 +39,7 @@ const spellings: readonly ((name: string) => string)[] = [
   (name) => name.toLowerCase().replace(/[-_.\s]+/g, ''),
 ]
 
-/** What a written name may stand for, the nearest first. */
+/** The names that a written name may stand for, the nearest first. */
 function formsOf(written: string): readonly string[] {
   const name = clean(written)
   // Kimi's ids are `functions.NAME:0`, and clients replace characters of ids.
@@ -50,7 +50,7 @@ function formsOf(written: string): readonly string[] {
   return [name, name.replace(/\.call$/, ''), ...bare]
 }
 
-/** A name without what stands around it: quotes, the brackets of a call, and special tokens of a header. */
+/** A name without surrounding quotes, the brackets of a call, and special tokens of a header. */
 function clean(written: string): string {
   const [name = ''] = written.trim().split(/<[|｜]/)
   return name.replace(/^[\s`"']+|[\s`"']+$/g, '').replace(/\s*\(\s*\)$/, '')
@@ -62,7 +62,7 @@ function withoutNamespaces(name: string): readonly string[] {
   return rest === undefined ? [] : [rest, ...withoutNamespaces(rest)]
 }
 
-/** How writers spell a name otherwise, for formats in which a name is the first thing of a call. */
+/** Other spellings of a name, for formats whose calls begin with the name. */
 export function spellingsOf(name: string): readonly string[] {
   const lower = name.split(/[-_.]+|(?<=[a-z])(?=[A-Z])/).map((word) => word.toLowerCase())
   const title = lower.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))

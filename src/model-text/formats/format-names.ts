@@ -1,4 +1,4 @@
-/** The names that a configuration may give as a model's tool format. */
+/** The tool formats that a configuration may name. */
 export const toolFormatNames = [
   'glimmer',
   'harmony',

@@ -9,9 +9,9 @@ import { endMarks, turnEnds } from './turn-marks.ts'
 
 type CallHead = { readonly name: string | undefined; readonly id?: string }
 
-/** Calls with a head, which has the name, and JSON after it. */
+/** Calls with a head, which contains the name, and JSON after it. */
 export type HeadedStyle = {
-  /** The tag in front of each call, where the trigger is that of the block. */
+  /** The tags in front of each call, if the trigger is that of the block. */
   readonly begin: readonly string[]
   /** Any of these ends the head. */
   readonly headEnds: readonly string[]
@@ -81,7 +81,7 @@ function* readHeadedCall(writer: CallWriter, style: HeadedStyle, ends: EndMarks)
   return true
 }
 
-/** The only tool that declares all arguments of the object that is next, which is not consumed, and requires no others. */
+/** The only tool that declares all arguments of the next object, and requires no others. Does not consume the object. */
 function* inferTool(writer: CallWriter): Reading<FunctionTool | undefined> {
   const { feed } = writer
   const ahead = feed.heldChars

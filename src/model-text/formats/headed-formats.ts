@@ -84,9 +84,9 @@ const kimiStyle: HeadedStyle = {
   begin: ['<|tool_call_begin|>'],
   headEnds: ['<|tool_call_argument_begin|>'],
   readHead(head) {
-    // Some answers only count their calls.
+    // Some answers only number their calls.
     if (/^(?:call_?)?\d+$/.test(head)) return { name: undefined }
-    // It is an id, with a counter behind the name.
+    // It is an id, with a counter after the name.
     const name = head.startsWith('functions.') ? head : `functions.${head}`
     return { name, ...(/^functions\..+:\d+$/s.test(head) && { id: head }) }
   },
@@ -175,7 +175,7 @@ export const solar: ToolFormat = {
     '<|tool_call:args|>',
     '<|tool_call:end|>',
   ],
-  // The model makes up the ids of its calls; they must be unique.
+  // The model chooses the ids of its calls; they must be unique.
   describeCalls: (tools, { parallel }) => ({
     prefix: '<|tool_calls|>',
     suffix: '<|calls|>',
@@ -221,7 +221,7 @@ function* readNameLine(writer: CallWriter): Reading<boolean> {
   return name !== undefined && (yield* readRecipient(name, inMessage)(writer))
 }
 
-/** A message may have nothing but its recipient. */
+/** A message may consist of its recipient alone. */
 const inMessage: RecipientOptions = { ends: ['>>>', ...turnEnds] }
 
 /** GLM 4 before 4.5: the name on a line of its own, and JSON. */
@@ -241,7 +241,7 @@ function nameTriggers(
   return names.map((name) => ({ tag: `${name}\n`, position, read: readRecipient(name, options) }))
 }
 
-/** What may follow a call without arguments; absent: it has some. */
+/** Tags that may follow a call without arguments; absent: it has arguments. */
 type RecipientOptions = { readonly ends: readonly string[] }
 
 /** A reader for JSON after the name of a tool. */

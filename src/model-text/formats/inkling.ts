@@ -10,8 +10,8 @@ const [start, end] = ['<|message_model|>', '<|end_message|>']
 const invoke = '<|content_invoke_tool_json|>'
 
 /**
- * Inkling: a message for each part of an answer, with a token that says what it is. A call's message has the tool's name in front
- * of that token, and the name and `args` as JSON behind it. The prompt ends with the first `<|message_model|>`.
+ * Inkling: a message for each part of an answer, with a token for its kind. A call's message has the tool's name in front of that token,
+ * and the name and `args` as JSON behind it. The prompt ends with the first `<|message_model|>`.
  */
 export const inkling: ToolFormat = {
   triggers: (tools) => [

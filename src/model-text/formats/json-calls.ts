@@ -37,7 +37,7 @@ export function objectCalls(
   })
 }
 
-/** What a grammar allows as arguments: none for a tool that declares nothing, which could otherwise go on and on. */
+/** The arguments that a grammar allows: no members for a tool that declares nothing, which could otherwise continue endlessly. */
 export function writtenArguments({ parameters }: Pick<FunctionTool, 'parameters'>): JsonObject {
   const schema = argumentsSchema({ parameters })
   const isEmpty = parameters === undefined || Object.keys(parameters).length === 0

@@ -15,7 +15,7 @@ const readBareList = readCallList({ close: [], bare: true })
 
 const readExpressionList = readPythonCalls({ bracket: 'needed' })
 
-/** A list of calls as JSON, or of expressions such as `f(a=1)`: what is neither is text. */
+/** A list of calls as JSON, or of expressions such as `f(a=1)`; anything else is text. */
 const readBareListOrExpressions: CallReader = function* (writer) {
   const { feed } = writer
   const start = feed.at
@@ -80,7 +80,7 @@ export const genericJson: ToolFormat = {
 
 /** A list of calls as JSON between two tags. */
 function taggedList(options: {
-  /** The first is what the model was taught; the others are tolerated. */
+  /** The first is the one that the model was taught; the others are tolerated. */
   readonly open: readonly string[]
   readonly close: readonly string[]
   readonly visible?: readonly string[]
@@ -314,7 +314,7 @@ export const functionaryV31: ToolFormat = {
     ),
 }
 
-/** Reads calls or, where there are none, code for Llama's own interpreter, if it may be called. */
+/** Reads calls or, without any, code for Llama's own interpreter, if it may be called. */
 function* readOrCode(
   writer: CallWriter,
   { read, ends }: { readonly read: CallReader; readonly ends: readonly string[] },

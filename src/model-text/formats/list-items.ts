@@ -2,19 +2,19 @@ import { peek, type Reading, space, type TextFeed } from '../scan/text-feed.ts'
 import type { CallWriter } from './call-writer.ts'
 
 type ListReader = {
-  /** Reads the call that is next. False, also with some of it consumed, when there is none. */
+  /** Reads the next call. False without one, even if some of the text was consumed. */
   readCall(): Reading<boolean>
-  /** Consumes what may stand between two calls; false where no other call can follow. */
+  /** Consumes a separator between two calls; false if no other call can follow. */
   readSeparator(): Reading<boolean>
-  /** Whether this is the text of a call, though not of a tool that may be called. */
+  /** Whether this is the text of a call, even of a tool that may not be called. */
   isCall(text: string): boolean
-  /** The list has a bracket in front of it: what a limit truncated is a part of it. */
+  /** The list has an opening bracket: text that a limit truncated is part of it. */
   readonly bracketed: boolean
 }
 
 /**
- * Reads the calls of a list. What is written as a call of another tool is text, and the calls behind it are read. False, with nothing
- * opened, for a list without calls. Separators at the end of the text are none of it.
+ * Reads the calls of a list. A call of another tool is text, and the calls after it are read. False, with nothing opened, for a list
+ * without calls. Separators at the end of the text do not belong to it.
  */
 export function* readItems(writer: CallWriter, list: ListReader): Reading<boolean> {
   const { feed } = writer
@@ -48,7 +48,7 @@ export function* readItems(writer: CallWriter, list: ListReader): Reading<boolea
   return made
 }
 
-/** Consumes a name, if any, and the brackets that are next, up to the one that closes them. */
+/** Consumes a name, if any, and the following brackets, up to the one that closes them. */
 function* readBalanced(feed: TextFeed): Reading<string> {
   let text = ''
   let depth = 0

@@ -9,8 +9,8 @@ import type { ToolFormat } from './tool-format.ts'
 export type CallMarks = { readonly start: string; readonly end?: string }
 
 /**
- * A format whose calls are between tags that the model's template names. `isJson`: between them is a list of calls in JSON, as
- * tabbyAPI has it written; otherwise calls as in `base`. The tags are no text of the answer, also without a call between them.
+ * A format whose calls are between tags that the model's template names. `isJson`: between them is a list of calls in JSON, as for
+ * tabbyAPI; otherwise calls as in `base`. The tags are not text of the answer, even without a call between them.
  */
 export function markedFormat(base: ToolFormat, { start, end }: CallMarks, isJson: boolean): ToolFormat {
   // A row of messages has its own delimiters.
@@ -37,7 +37,7 @@ export function markedFormat(base: ToolFormat, { start, end }: CallMarks, isJson
   }
 }
 
-/** Calls in JSON after the tag; what else comes there is read as if the tag were not there. */
+/** Calls in JSON after the tag; anything else there is read as if the tag were missing. */
 function readMarked(start: string, close: readonly string[]) {
   const ends = [{ tag: start, before: ['{"', '[{', '[\n'] }]
   const readList = readCallList({ close, isBlock: close.length > 0, ends })

@@ -59,7 +59,7 @@ function* readInvoke(writer: CallWriter): Reading<boolean> {
   return true
 }
 
-/** Reads the arguments; each is emitted when it is complete. What cannot be read makes them unparseable. */
+/** Reads the arguments; each is emitted when it is complete. An unreadable one makes them unparseable. */
 function* readMembers(writer: CallWriter, tool: FunctionTool): Reading<void> {
   const { feed } = writer
   const declared = declaredArguments(tool)
@@ -84,10 +84,10 @@ function* readMembers(writer: CallWriter, tool: FunctionTool): Reading<void> {
   yield* acceptAfterSpace(feed, [`${tagPrefix}</invoke>`])
 }
 
-/** Where an element stands; a tag of `outer` ends it, too: the model has forgotten its closing tag. */
+/** The place of an element; a tag of `outer` ends it, too, if the model has forgotten its closing tag. */
 type MemberPlace = { readonly depth: number; readonly outer: readonly string[]; onForgotten(): void }
 
-/** Reads one element: its name, and its content as JSON. Undefined when there is none, or the text ends inside it. */
+/** Reads one element: its name, and its content as JSON. Undefined without one, or if the text ends inside it. */
 function* readMember(
   feed: TextFeed,
   declared: Declared,

@@ -68,8 +68,8 @@ function* readItem(writer: CallWriter, ends: EndMarks): Reading<boolean> {
 }
 
 /**
- * Reads `name(key=value, …)`; values without a key belong to the properties in order of declaration. A call that is not truncated is
- * held until all of it was read, so that what cannot be read is text.
+ * Reads `name(key=value, …)`; values without a key belong to the properties in order of declaration. A call that is not truncated is held
+ * until all of it was read, so that an unreadable one stays text.
  */
 export function* readCallExpression(
   writer: CallWriter,
@@ -113,7 +113,7 @@ type Output = {
   repaired(): void
 }
 
-/** Reads what is in the brackets of a call, and the closing one. False where it has no certain meaning, or ends in the middle. */
+/** Reads the arguments in the brackets of a call, and the closing one. False if their meaning is uncertain, or they end in the middle. */
 function* readBrackets(feed: TextFeed, tool: FunctionTool, output: Output): Reading<boolean> {
   if (!(yield* accept(feed, '**'))) return yield* readKeywords(feed, tool, output)
   // All arguments as one dictionary.
@@ -166,13 +166,13 @@ function* closeBrackets(reader: JsonReader, { ends, out, repaired }: Output): Re
 }
 
 function ignore(): void {
-  // Only whether it can be read counts.
+  // Only whether it is readable counts.
 }
 
-/** Tools that Llama was trained to call, also without the tag that should come first. */
+/** Tools that Llama was trained to call, even without the tag that should come first. */
 export const llamaTools: ReadonlySet<string> = new Set(['brave_search', 'wolfram_alpha', 'photogen'])
 
-/** Whether a model gives the only parameter of a tool that it was trained to call another name. */
+/** Whether a model uses another name for the only parameter of a tool that it was trained to call. */
 function isMisnamed(written: string, names: readonly string[], { name }: FunctionTool): boolean {
   return names.length === 1 && names[0] !== written && llamaTools.has(name)
 }

@@ -85,7 +85,7 @@ function* readOlmo(writer: CallWriter): Reading<boolean> {
   return true
 }
 
-/** Calls as `f(**{…})`, with the arguments as JSON: grammars are for JSON, and it is read like Python's own values. */
+/** Calls as `f(**{…})`, with the arguments as JSON: grammars describe JSON, which is read like Python's own values. */
 function pythonCalls(
   tools: readonly FunctionTool[],
   around: { readonly prefix: string; readonly suffix: string; readonly separator?: string; readonly parallel: boolean },

@@ -8,22 +8,22 @@ import { type CallWriter, declaredArguments } from './call-writer.ts'
 import { turnEndMarks } from './turn-marks.ts'
 
 type ArgumentsOptions = {
-  /** Where the arguments come from, if not from the text of the choice. */
+  /** The source of the arguments, if not the text of the choice. */
   readonly feed?: TextFeed
   readonly rawQuote?: string
-  /** The tags that end the arguments. Those that end a turn always do. */
+  /** The tags that end the arguments, besides those that end a turn. */
   readonly ends?: EndMarks
 }
 
 /**
- * Reads the arguments of the open call, an object, which is next, by the one rule for all formats:
- * - Arguments in JSON are passed on as they are.
+ * Reads the arguments of the open call, an object that follows, by the one rule for all formats:
+ * - Arguments in JSON are passed on unchanged.
  * - Other spellings with a certain meaning become JSON, and so do values of another type than declared: the call is `repaired`.
- *   So it is where the model ended its call without closing brackets, after a complete value.
- * - What a limit truncated is passed on as it is.
- * - Everything else is `unparseable`: it is passed on as it is, up to a tag that ends it or its last closing bracket.
+ * So is one that the model ended without closing brackets, after a complete value.
+ * - Arguments that a limit truncated are passed on unchanged.
+ * - Everything else is `unparseable`: it is passed on unchanged, up to a tag that ends it or its last closing bracket.
  *
- * Returns whether the end was found: false where the text ended first.
+ * Returns whether the end was found: false if the text ended first.
  */
 export function* readArguments(writer: CallWriter, tool: FunctionTool, options: ArgumentsOptions = {}): Reading<boolean> {
   const { feed = writer.feed, rawQuote, ends = turnEndMarks } = options
@@ -49,7 +49,7 @@ export function* readArguments(writer: CallWriter, tool: FunctionTool, options: 
   return isEnded
 }
 
-/** Whether an object is next. One that the model began, and ended its text, is none: such a call is not made. */
+/** Whether an object follows. One that the model began before ending its text does not count: such a call is not made. */
 export function* objectIsNext(feed: TextFeed): Reading<boolean> {
   yield* space(feed)
   if ((yield* peek(feed)) !== '{') return false
@@ -57,8 +57,8 @@ export function* objectIsNext(feed: TextFeed): Reading<boolean> {
 }
 
 /**
- * Consumes what stands for no arguments, also nothing at all, in front of one of these tags, or at the end of the text where the tool
- * has no parameters. `atEnd`: or where it needs none, for calls without a tag at their end.
+ * Consumes an expression for no arguments, or nothing, in front of one of these tags, or at the end of the text if the tool has no
+ * parameters. `atEnd`: also if it requires none, for calls without a tag at their end.
  */
 export function* acceptNoArguments(
   feed: TextFeed,
@@ -78,7 +78,7 @@ export function* acceptNoArguments(
   return isEmpty
 }
 
-/** Consumes a name before the first of `stops`, or before the end of the text where the model ended it. */
+/** Consumes a name before the first of `stops`, or before the end of the text if the model ended it. */
 export function* readNameBefore(feed: TextFeed, stops: readonly string[], limit = 512): Reading<string | undefined> {
   const name = yield* until(feed, stops, limit)
   if (name !== undefined || !feed.ended || feed.truncated || feed.text.length - feed.at > limit) return name
@@ -87,7 +87,7 @@ export function* readNameBefore(feed: TextFeed, stops: readonly string[], limit 
   return rest
 }
 
-/** Words that stand for no arguments. */
+/** Words for no arguments. */
 const nothing = ['null', 'None', '""', "''"]
 
 /** Writes a call without arguments. */
@@ -97,7 +97,7 @@ export function writeEmptyCall(writer: CallWriter, tool: FunctionTool, id?: stri
   writer.close()
 }
 
-/** Passes on arguments that cannot be read, up to their last closing bracket or an end mark; false where the text ends first. */
+/** Passes on unreadable arguments, up to their last closing bracket or an end mark; false if the text ends first. */
 export function* passOnRest(
   writer: CallWriter,
   feed: TextFeed,
@@ -120,7 +120,7 @@ export function* passOnRest(
   return feed.at < feed.text.length
 }
 
-/** Passes on the text up to one of these tags, or to the end, as arguments that cannot be read. */
+/** Passes on the text up to one of these tags, or to the end, as unreadable arguments. */
 export function* passOnTo(writer: CallWriter, tags: readonly string[]): Reading<void> {
   writer.unparseable()
   yield* passTo(writer.feed, tags, (text) => writer.arguments(text))

@@ -28,8 +28,8 @@ const known: readonly { readonly marker: string; readonly reasoning: ReasoningDe
 ]
 
 /**
- * The tags that a chat template writes around reasoning, with the white space that it writes there; undefined when it has none.
- * White space at the end of `close` says that white space after the model's closing tag is not part of the answer.
+ * The tags that a chat template writes around reasoning, with their white space; undefined without any. White space at the end of `close`
+ * means that white space after the model's closing tag is not part of the answer.
  */
 export function recogniseReasoning(template: string): ReasoningDelimiters | undefined {
   const found = known.find(({ marker }) => template.includes(marker))

@@ -67,7 +67,7 @@ const recognitions: readonly Recognition[] = [
   { name: 'react', markers: ['Action Input:'] },
 ]
 
-/** The name of the format that a chat template teaches; `json` when it teaches none that we know. */
+/** The name of the format that a chat template teaches; `json` if it teaches no known one. */
 export function recogniseToolFormat(template: string): ToolFormatName {
   return recognitions.find(({ markers }) => markers.every((marker) => template.includes(marker)))?.name ?? 'json'
 }

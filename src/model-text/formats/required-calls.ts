@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/request.ts'
 
-/** A schema, and the document that its references point into, where it is only a part of one. */
+/** A schema, and the document that its references point into, if it is only a part of one. */
 type PlacedSchema = { readonly schema: JsonObject | boolean; readonly document?: JsonObject }
 
 /** A piece of a required call: fixed text, or a value. */
@@ -23,11 +23,11 @@ export type RequiredCall = {
   readonly unenforced?: readonly string[]
 }
 
-/** The text of an answer in which calls are required and nothing else is allowed: one of `calls`, or several separated ones. */
+/** The text of an answer that consists of required calls: one of `calls`, or several separated ones. */
 export type RequiredCalls = {
   readonly prefix: string
   readonly calls: readonly RequiredCall[]
-  /** Between two calls; absent when only one is allowed. */
+  /** The text between two calls; absent if only one is allowed. */
   readonly separator?: string
   readonly suffix: string
 }

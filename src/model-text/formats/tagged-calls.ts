@@ -17,7 +17,7 @@ const functionStyle: ElementStyle = {
   ownLines: true,
 }
 
-/** The same with values as they are, on the line of their tags: Seed OSS. */
+/** As `functionStyle`, with unchanged values on the line of their tags: Seed OSS. */
 const inlineFunctionStyle: ElementStyle = { ...functionStyle, ownLines: false }
 
 /** `<function name="NAME"><param name="KEY">…</param></function>`. */
@@ -30,10 +30,7 @@ const shortFunctionStyle: ElementStyle = {
   wrapperEnds: [...wrapperEnds, '<function'],
 }
 
-/**
- * `NAME<arg_key>KEY</arg_key><arg_value>…</arg_value></tool_call>`; some formats put something in front of each tag's name, or
- * behind it.
- */
+/** `NAME<arg_key>KEY</arg_key><arg_value>…</arg_value></tool_call>`; some formats add something before or after each tag's name. */
 export function argumentPairs({
   prefix = '',
   suffix = '',
@@ -64,7 +61,7 @@ const readJson = readCallList({ close: ['</tool_call>'], ends: [{ tag: '<tool_ca
 /** Reads what follows `<tool_call>`: JSON, `<function=…>`, or a name and pairs or JSON. */
 export const readTaggedCall: CallReader = (writer) => readTagged(writer, functionStyle)
 
-/** The same, with the values of `<parameter=…>` as they are. */
+/** As `readTaggedCall`, with unchanged values in `<parameter=…>`. */
 export const readInlineTaggedCall: CallReader = (writer) => readTagged(writer, inlineFunctionStyle)
 
 function* readTagged(writer: CallWriter, style: ElementStyle): Reading<boolean> {
@@ -133,10 +130,10 @@ function* readFunction(writer: CallWriter, style: ElementStyle): Reading<boolean
   return true
 }
 
-/** Reads a call after `<function` that has no wrapper. */
+/** Reads a call after `<function` without a wrapper. */
 export const readBareFunction: CallReader = (writer) => readFunction(writer, functionStyle)
 
-/** The same, with the values of `<parameter=…>` as they are. */
+/** As `readBareFunction`, with unchanged values in `<parameter=…>`. */
 export const readInlineFunction: CallReader = (writer) => readFunction(writer, inlineFunctionStyle)
 
 /** Reads `=NAME>` or ` name="NAME">`, after the name of the tag. */

@@ -13,11 +13,11 @@ export type Trigger = {
   readonly tag: string
   readonly position: TagPosition
   /**
-   * The tag may end reasoning (`parse/thought-calls.ts`): models write it there without closing their reasoning first. `constrained`:
-   * they do not mention it there, so grammars hold after it as well.
+   * The tag may end reasoning (`parse/thought-calls.ts`): models write it there without closing their reasoning first. `constrained`: they
+   * do not mention it there, so grammars also apply after it.
    */
   readonly endsReasoning?: 'parsed' | 'constrained'
-  /** The reader begins with the tag, not after it. */
+  /** The reader starts at the tag, not after it. */
   readonly keep?: boolean
   readonly read: CallReader
 }
@@ -27,14 +27,13 @@ export type DroppedTag = {
   readonly tag: string
   readonly position: TagPosition
   /**
-   * Dropped only as the `first` thing of a turn, before any text and any call; only as the `last`, followed by nothing but other
-   * such tags and white space; as a `header`, with the white space after it; or only after the tag that it closes was dropped.
-   * Otherwise it is text.
+   * Dropped only as the `first` thing of a turn, before any text and any call; only as the `last`, followed by nothing but other such tags
+   * and white space; as a `header`, with the white space after it; or only after the tag that it closes was dropped. Otherwise it is text.
    */
   readonly only?: 'first' | 'last' | 'header' | { readonly closes: string }
-  /** It stands around calls: text where these are, because no tool may be called. */
+  /** It surrounds calls: it is text if these are, because no tool may be called. */
   readonly ofCalls?: true
-  /** The answer begins here, also where the model did not close its reasoning. */
+  /** The answer begins here, even if the model did not close its reasoning. */
   readonly beginsAnswer?: true
 }
 
@@ -48,9 +47,9 @@ export type ToolFormat = {
   /** The tags that may begin calls of these tools. */
   triggers(tools: readonly FunctionTool[]): readonly Trigger[]
   readonly droppedTags?: readonly DroppedTag[]
-  /** Answers are rows of messages, each with a header that says what it is; triggers and dropped tags do not apply. */
+  /** Answers are rows of messages, each with a header for its kind; triggers and dropped tags do not apply. */
   readonly messages?: MessageSyntax
-  /** What stands between two parts of an answer that is a row of messages which tags begin. */
+  /** The text between two parts of an answer that is a row of messages which tags begin. */
   readonly betweenMessages?: string
   /** Texts of special tokens that the engine must include in the raw text. */
   readonly visibleTokens: readonly string[]
@@ -58,16 +57,16 @@ export type ToolFormat = {
   describeCalls(tools: readonly FunctionTool[], options: { readonly parallel: boolean }): RequiredCalls
 }
 
-/** The delimiters of answers that are rows of messages, and what a header means. */
+/** The delimiters of answers that are rows of messages, and the meaning of headers. */
 export type MessageSyntax = {
   readonly start: string
-  /** What a header may begin with inside of a body, where the model did not end it. */
+  /** Texts that begin a header even inside a body that the model did not end. */
   readonly inBody: readonly string[]
-  /** Between a header and its body. */
+  /** The delimiter between a header and its body. */
   readonly body: string
-  /** Any of these ends a body. */
+  /** Delimiters that end a body. */
   readonly ends: readonly string[]
-  /** What a header may begin with; the `start` of the first message is in the prompt. */
+  /** Texts that begin a header; the `start` of the first message is in the prompt. */
   readonly headerStarts: readonly string[]
   /** The kind of a message, by its header. */
   readHeader(header: string): MessageKind
@@ -75,5 +74,5 @@ export type MessageSyntax = {
   readonly readCall: (toolName: string) => CallReader
 }
 
-/** What the body of a message is. A call of a tool that may not be called is text. */
+/** The content of a message's body. A call of a tool that may not be called is text. */
 export type MessageKind = { readonly type: 'text' | 'reasoning' } | { readonly type: 'call'; readonly name: string }

@@ -86,7 +86,7 @@ const byName: Readonly<Record<ToolFormatName, ToolFormat>> = {
 
 const formats: ReadonlyMap<string, ToolFormat> = new Map([...Object.entries(byName), ['any', anyFormat]])
 
-/** The format of this name; undefined when there is none. `any` is a name here, but not one to configure. */
+/** The format of this name; undefined for an unknown one. `any` is a name here, but cannot be configured. */
 export function findToolFormat(name: string): ToolFormat | undefined {
   if (!name.startsWith(markedPrefix)) return formats.get(name)
   const { base, ...marks }: MarkedName = JSON.parse(name.slice(markedPrefix.length))

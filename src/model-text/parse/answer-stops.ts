@@ -6,13 +6,13 @@ import { type ReasoningTags, readReasoningTags } from './reasoning-tags.ts'
 import { search } from './search.ts'
 import { StopSequences, type StopStep } from './stop-sequences.ts'
 
-/** A part of the text: of the answer, or reasoning, a header, or the white space behind one of them. */
+/** A part of the text: of the answer, or reasoning, a header, or the white space after one of them. */
 type Span = { readonly text: string; readonly isAnswer: boolean }
 
-/** Divides text that arrives in pieces. What may become a tag is held. */
+/** Divides text that arrives in pieces. Text that may become a tag is held. */
 type Divider = {
   push(text: string): readonly Span[]
-  /** What is held, once no more will come. */
+  /** The held text, at the end. */
   end(): readonly Span[]
   reasoningCame(): void
 }
@@ -23,7 +23,7 @@ export class AnswerStops {
   readonly #turnEnds: StopSequences | undefined
   readonly #divider: Divider | undefined
 
-  /** `format`: how the text is read; absent: all of it is the answer. `turnEnds`, and those of the format, end the text wherever they are. */
+  /** `format`: how the text is read; absent: all of it is the answer. `turnEnds`, and those of the format, end the text anywhere. */
   constructor(sequences: readonly string[], format: OutputFormat | undefined, turnEnds: readonly string[] = []) {
     this.#stops = new StopSequences(sequences)
     const ends = [...turnEnds, ...(format?.turnEnds ?? [])]
@@ -39,13 +39,13 @@ export class AnswerStops {
     return { text: step.text + this.#end(), stopSequence: turn.stopSequence }
   }
 
-  /** The held text, once no more will come. */
+  /** The held text, at the end. */
   end(): string {
     const { text, stopSequence } = this.#push(this.#turnEnds?.end() ?? '')
     return stopSequence === undefined ? text + this.#end() : text
   }
 
-  /** Reasoning that is not in this text has come: white space in front of the answer is none of it. */
+  /** Reasoning has arrived outside this text: white space in front of the answer does not belong to it. */
   reasoningCame(): void {
     this.#divider?.reasoningCame()
   }
@@ -88,7 +88,7 @@ abstract class Dividing implements Divider {
   push(text: string): readonly Span[] {
     this.held += text
     while (this.step()) {
-      // Until more text is needed.
+      // Waits for more text.
     }
     return this.#taken()
   }
@@ -99,13 +99,13 @@ abstract class Dividing implements Divider {
   }
 
   reasoningCame(): void {
-    // Only of tags.
+    // Stop sequences only count in tags here.
   }
 
-  /** Whether what is held at the end would be text of the answer. */
+  /** Whether the text held at the end would belong to the answer. */
   protected abstract readonly isAnswer: boolean
 
-  /** Passes on what is certain. False when it needs more text. */
+  /** Passes on certain text. False if it needs more. */
   protected abstract step(): boolean
 
   protected pass(length: number, isAnswer: boolean): void {
@@ -113,7 +113,7 @@ abstract class Dividing implements Divider {
     this.held = this.held.slice(length)
   }
 
-  /** Passes over white space in front of what counts. */
+  /** Passes over white space in front of relevant text. */
   protected passSpace(): void {
     let length = 0
     while (length < this.held.length && isSpace(this.held[length] as string)) length += 1
@@ -162,7 +162,7 @@ class ByTags extends Dividing {
       this.pass(at, true)
       return tag !== undefined && this.#enter(open.length)
     }
-    // White space behind a closing tag belongs to the tag.
+    // White space after a closing tag belongs to the tag.
     if (this.#state === 'after-reasoning') this.passSpace()
     const text = this.held.trimStart()
     if (text.startsWith(open)) return this.#enter(this.held.length - text.length + open.length)
@@ -181,7 +181,7 @@ class ByTags extends Dividing {
 /** No header is longer. */
 const maxHeaderChars = 1024
 
-/** Messages, each with a header that says what it is. */
+/** Messages, each with a header for its kind. */
 class ByHeaders extends Dividing {
   readonly #syntax: MessageSyntax
   #state: 'begin' | 'header' | 'answer' | 'reasoning'

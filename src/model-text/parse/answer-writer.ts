@@ -4,44 +4,44 @@ import { isQuote, isSpace } from '../scan/text-feed.ts'
 import { CodeTracker } from './code-tracker.ts'
 
 /**
- * What the text of an answer follows. In every state but `in-text` no visible character has come yet, and white space is held, except at
+ * The position of an answer's text. In every state but `in-text` no visible character has arrived yet, and white space is held, except at
  * the start of an answer that can have neither calls nor reasoning:
- * - at the `start`, and `after-reasoning`, it is text, also when nothing else comes
+ * - at the `start`, and `after-reasoning`, it is text, even if nothing else follows
  * - `after-call` it is text only in front of more text
- * - `after-spaced-call` it is never text: there was white space in front of the call, which separates the words already
+ * - `after-spaced-call` it is never text: white space in front of the call already separates the words
  */
 type AnswerState = 'start' | 'after-reasoning' | 'after-call' | 'after-spaced-call' | 'in-text'
 
 /** Writes the text of an answer, apart from its calls and its reasoning, and decides which white space around those is text. */
 export class AnswerWriter {
-  /** What of the text is code. */
+  /** The code blocks and spans of the text. */
   readonly code = new CodeTracker()
   readonly #sink: ChoiceSink
   readonly #holdsSpace: boolean
-  /** In a block of calls whose end was not read: what counts at the start of an answer counts here. */
+  /** In a block of calls whose end was not read: the rules for the start of an answer apply. */
   inBlock = false
   #state: AnswerState = 'start'
   #heldSpace = ''
   /** The last character written, while `in-text`. */
   #last = ''
 
-  /** `holdsSpace`: white space may turn out to stand in front of reasoning or a call, where it is not text. */
+  /** `holdsSpace`: white space may turn out to precede reasoning or a call, where it is not text. */
   constructor(sink: ChoiceSink, { holdsSpace = true }: { readonly holdsSpace?: boolean } = {}) {
     this.#sink = sink
     this.#holdsSpace = holdsSpace
   }
 
-  /** No visible text has come since the last call. */
+  /** No visible text has arrived since the last call. */
   get isAfterCall(): boolean {
     return this.#state === 'after-call' || this.#state === 'after-spaced-call'
   }
 
-  /** Neither text nor a call has come yet. */
+  /** Neither text nor a call has arrived yet. */
   get isEmpty(): boolean {
     return this.#state === 'start'
   }
 
-  /** Whether a tag that is next counts in this position. */
+  /** Whether the next tag counts in this position. */
   allows(position: TagPosition): boolean {
     const isInText = this.#state === 'in-text'
     switch (position) {
@@ -82,12 +82,12 @@ export class AnswerWriter {
     if (this.#state !== 'start') this.#state = 'after-reasoning'
   }
 
-  /** No more text comes. */
+  /** No more text follows. */
   end(): void {
     if (this.#state === 'start' || this.#state === 'after-reasoning') this.#sink.text(this.#heldSpace)
   }
 
-  /** Holds white space until the first visible character comes, or writes it. */
+  /** Holds white space until the first visible character arrives, or writes it. */
   #begin(text: string): void {
     const visible = firstVisible(text)
     if (!this.#holdsSpace) {

@@ -13,14 +13,14 @@ import { turnEnds, turnHeaders } from '../formats/turn-marks.ts'
 import { droppedAround, type ReasoningTags, readReasoningTags } from './reasoning-tags.ts'
 import { createTagSet, type TagSet } from './tags.ts'
 
-/** What to look for in the text of a choice. */
+/** How to read the text of a choice. */
 export type ChoiceRules = TaggedRules | MessageRules
 
 type SharedRules = {
   readonly startsInReasoning: boolean
-  /** Text that the prompt ended with, and that is part of the answer where reasoning is not split off. */
+  /** Text at the end of the prompt that belongs to the answer if reasoning is not separated. */
   readonly prefix: string
-  /** A call is required: what a limit truncated before it could become a call is not text either, and is left out. */
+  /** A call is required: text that a limit truncated before it could become a call is left out. */
   readonly callRequired: boolean
 }
 
@@ -28,16 +28,16 @@ type SharedRules = {
 export type TaggedRules = SharedRules & {
   readonly type: 'tagged'
   readonly answerTags: TagSet<AnswerTag>
-  /** The same, and those in `callTokens`: they are dropped behind the beginning of a call that cannot be read. */
+  /** As `tags`, including `callTokens`: they are dropped after the beginning of an unreadable call. */
   readonly brokenCallTags: TagSet<AnswerTag>
   /** Special tokens around calls and in them. */
   readonly callTokens: readonly string[]
   readonly reasoningTags: TagSet<ReasoningTag>
-  /** Absent: there is no reasoning to look for. */
+  /** Absent: no reasoning to look for. */
   readonly reasoning: ReasoningTags | undefined
-  /** Reasoning stays in the text, with its tags: it is only looked for because calls in it are not made. */
+  /** Reasoning stays in the text, with its tags: it is only recognized because calls in it are not made. */
   readonly reasoningIsText: boolean
-  /** Calls in reasoning are made, and the reasoning continues; otherwise, only those that no closing tag follows. */
+  /** Calls in reasoning are made, and the reasoning continues; otherwise, only those without a later closing tag are made. */
   readonly makesThoughtCalls: boolean
 }
 
@@ -67,18 +67,18 @@ export type RulesRequest = {
   readonly format?: OutputFormat | undefined
   readonly tools?: readonly FunctionTool[]
   readonly toolChoice?: ToolChoice
-  /** Calls of these, and of tools that nobody declared, are read as well. Absent: such calls are text. */
+  /** Calls of these, and of undeclared tools, are read as well. Absent: such calls are text. */
   readonly otherTools?: readonly FunctionTool[] | undefined
   /** False: reasoning and the tags around it stay in the text, as the model wrote them. */
   readonly splitReasoning?: boolean
-  /** Where it asks for JSON, a fence around the whole answer is not part of it. */
+  /** If it asks for JSON, a fence around the whole answer is not part of it. */
   readonly output?: OutputConstraint
 }
 
 /** Rules of requests without tools, by format. */
 const rulesWithoutTools = new WeakMap<OutputFormat, ChoiceRules>()
 
-/** What to look for in the choices of one request. */
+/** The rules for the choices of one request. */
 export function rulesFor(request: RulesRequest): ChoiceRules {
   const { format, tools = [], otherTools, splitReasoning = true } = request
   if (format === undefined) return plainRules
@@ -161,7 +161,7 @@ function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules {
   }
 }
 
-/** The tags that end calls, where there is none to end. */
+/** Tags that end calls, without a call to end. */
 function strayEnds({ visibleTokens }: ToolFormat): readonly DroppedTag[] {
   const ends = visibleTokens.filter((tag) =>
     /^<\|?\/|(?:end|END_ACTION|suffix)[|｜]>$|^<end_function_call>$|^<tool_call\|>$/.test(tag),
@@ -171,16 +171,16 @@ function strayEnds({ visibleTokens }: ToolFormat): readonly DroppedTag[] {
 
 const droppedAnywhere: AnswerTag = { type: 'dropped', position: 'anywhere', only: undefined }
 
-/** Calls in these tags are never made, also if it is not known that the model reasons in them. */
+/** Calls in these tags are never made, even if it is unknown whether the model reasons in them. */
 const unknownReasoning: ReasoningTags = { open: '<think>', close: '</think>', trimAfter: false, position: 'start', dropped: [] }
 
-/** The tags around a turn. They are text where anything else follows, or stands in front of them: then they are mentioned. */
+/** The tags around a turn. They are text if anything else surrounds them: then they are only mentioned. */
 const turnTags: readonly DroppedTag[] = [
   ...turnEnds.map((tag): DroppedTag => ({ tag, position: 'anywhere', only: 'last' })),
   ...turnHeaders.map((tag): DroppedTag => ({ tag, position: 'start', only: 'header' })),
 ]
 
-/** Only the tags around a turn: for text that is not read in any format. */
+/** Only the tags around a turn: for text without a format. */
 export const plainRules: TaggedRules = {
   type: 'tagged',
   reasoning: undefined,

@@ -2,14 +2,14 @@ const backtick = 0x60
 const lineEnd = 0x0a
 
 /**
- * Follows Markdown in a text, to know what stands in code: a fence, from a line that begins with three backticks or tildes to one
- * that ends it or to the end of the text, or a code span, between runs of as many backticks. A span that is not closed is not code.
+ * Follows Markdown in a text to recognize code: a fence, from a line that begins with three backticks or tildes to one that ends it or to
+ * the end of the text, or a code span, between runs of equally many backticks. An unclosed span is not code.
  */
 export class CodeTracker {
   #fence: { readonly char: string; readonly length: number } | undefined
   /** The fence was opened on this line. */
   #onFenceLine = false
-  /** Backticks of a span that was opened on this line and not closed. */
+  /** Backticks of a span that was opened on this line but not closed. */
   #span = 0
   #runChar = ''
   #runLength = 0
@@ -37,7 +37,7 @@ export class CodeTracker {
     }
   }
 
-  /** What follows begins a line, outside of any span. */
+  /** The next text begins a line, outside any span. */
   newLine(): void {
     this.#endRun('\n')
     this.#span = 0
@@ -45,13 +45,13 @@ export class CodeTracker {
     this.#atLineStart = true
   }
 
-  /** What follows the text is in a fence. */
+  /** Whether the next text is in a fence. */
   get inFence(): boolean {
     this.#endRun('')
     return this.#fence !== undefined
   }
 
-  /** The number of backticks that would close the span that the text may end in; 0 when it is in none. */
+  /** The number of backticks that would close the span at the end of the text; 0 outside a span. */
   get openSpan(): number {
     this.#endRun('')
     return this.#fence === undefined ? this.#span : 0

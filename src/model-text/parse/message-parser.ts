@@ -107,7 +107,7 @@ export class MessageParser {
     this.#sink.closeBlock()
   }
 
-  /** Whether the delimiter that is next is only mentioned: in quotes, or without the rest of a header. */
+  /** Whether the next delimiter is only mentioned: in quotes, or without the rest of a header. */
   *#isText(delimiter: string, previous: string): Reading<boolean> {
     const { syntax } = this.#rules
     if (yield* isQuoted(this.#feed, { delimiter, previous })) return true
@@ -118,17 +118,17 @@ export class MessageParser {
 /** No header of a message is longer. */
 const maxHeaderChars = 1024
 
-/** The header of a message, and the delimiter of its body; that is empty where the model left it out. */
+/** The header of a message, and the delimiter of its body, which is empty if the model omitted it. */
 type Header = { readonly header: string; readonly body: string }
 
-/** The header that is next; `truncated` when the answer was cut off inside it. Nothing is consumed. */
+/** The next header; `truncated` if the answer ended inside it. Consumes nothing. */
 function* findHeader(
   feed: TextFeed,
   { start, body, ends, readHeader }: MessageSyntax,
 ): Reading<Header | 'truncated' | undefined> {
   feed.hold()
   yield* accept(feed, start)
-  // A header does not contain another delimiter, and no JSON.
+  // A header contains neither another delimiter nor JSON.
   const found = yield* until(feed, [body, start, ...ends, '{'], maxHeaderChars)
   const length = feed.heldChars
   const hasBody = found !== undefined && (yield* accept(feed, body))
@@ -138,7 +138,7 @@ function* findHeader(
   if (found === undefined && !isAtEnd) return undefined
   const header = feed.text.slice(feed.at, isAtEnd ? undefined : feed.at + length)
   if (hasBody) return { header, body }
-  // Without the delimiter, only what is addressed to a tool is a message.
+  // Without the delimiter, only text addressed to a tool is a message.
   return header.includes('<|') && readHeader(header).type === 'call' ? { header, body: '' } : undefined
 }
 
@@ -147,7 +147,7 @@ function withoutTags(header: string): string {
   return header.replace(/\s*<\|\w+\|>\s*/g, ' ').trim()
 }
 
-/** Whether the delimiter that is next has the same quote on both sides: then it is only mentioned. */
+/** Whether the next delimiter has the same quote on both sides: then it is only mentioned. */
 function* isQuoted(feed: TextFeed, { delimiter, previous }: { delimiter: string; previous: string }): Reading<boolean> {
   return isQuote(previous) && (yield* ensure(feed, delimiter.length + 1)) && feed.text[feed.at + delimiter.length] === previous
 }

@@ -14,9 +14,9 @@ type RawText = Extract<EngineEvent, { type: 'raw-text' }>
 /** Turns a model's raw text into events. The joined events are the same for every split of the text into pieces. */
 export interface OutputParser {
   push(raw: RawText): readonly GenerationEvent[]
-  /** Ends a choice: emits what was held back, and ends what is open. The arguments of a truncated call are not completed. */
+  /** Ends a choice: emits held text, and ends open blocks. The arguments of a truncated call are not completed. */
   end(choice: number, isTruncated?: boolean): readonly GenerationEvent[]
-  /** Ends the text of a choice, because the engine reports something else next; more text may follow. */
+  /** Ends the text of a choice before another event of the engine; more text may follow. */
   interrupt(choice: number): readonly GenerationEvent[]
   /** The number of calls in a choice so far. */
   calls(choice: number): number
@@ -27,7 +27,7 @@ export interface OutputParser {
 /** The part of a request that its parser depends on. */
 export type OutputParserOptions = RulesRequest & {
   readonly parallelToolCalls?: boolean
-  /** Makes an id for each call that the model gave none. */
+  /** Creates an id for each call without one. */
   readonly makeCallId?: () => string
 }
 

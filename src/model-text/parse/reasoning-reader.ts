@@ -20,7 +20,7 @@ type ReaderParts = {
   onClosed(): void
 }
 
-/** Reads reasoning, after its opening tag, up to its end. Where it is not split off, it is text of the answer. */
+/** Reads reasoning, after its opening tag, up to its end. If it is not separated, it is text of the answer. */
 export class ReasoningReader {
   readonly #feed: TextFeed
   readonly #parts: ReaderParts
@@ -85,7 +85,7 @@ export class ReasoningReader {
     split?.endUnclosed()
   }
 
-  /** Reads the tag of a call, which is next. Returns whether it ends the reasoning. */
+  /** Reads the next tag, which is that of a call. Returns whether it ends the reasoning. */
   *#readCall(
     trigger: Trigger,
     reasoning: { readonly thoughtCalls: ThoughtCalls; write(text: string): void; end(): void; resume(): void },
@@ -128,12 +128,12 @@ export class ReasoningReader {
     answer.reasoningEnded()
   }
 
-  /** Passes over the tags that end the turn, which are next. False, with nothing consumed, when text follows. */
+  /** Passes over following tags that end the turn. False, with nothing consumed, if text follows. */
   *#passTurnEnds(): Reading<boolean> {
     const feed = this.#feed
     feed.hold()
     while ((yield* acceptAfterSpace(feed, turnEnds)) !== undefined) {
-      // All of them.
+      // Passes over all of them.
     }
     const isEnd = yield* followedBy(feed, [])
     if (!isEnd) feed.rewind()
@@ -166,13 +166,13 @@ class ReasoningWriter {
     this.#heldSpace = text.slice(end)
   }
 
-  /** What follows is behind a call. */
+  /** The next text follows a call. */
   resume(): void {
     this.#hasText = false
     this.#heldSpace = ''
   }
 
-  /** Ends reasoning that has no closing tag: the white space at its end is part of it. */
+  /** Ends reasoning without a closing tag: the white space at its end is part of it. */
   endUnclosed(): void {
     if (this.#hasText) this.#sink.reasoning(this.#heldSpace)
   }

@@ -15,7 +15,7 @@ export type ReasoningTags = {
   readonly dropped: readonly DroppedTag[]
 }
 
-/** Splits what a template writes around reasoning into the tags and the white space around them. */
+/** Divides the template's text around reasoning into the tags and the white space around them. */
 export function readReasoningTags({ open, close }: NonNullable<OutputFormat['reasoning']>): ReasoningTags {
   const tag = open.trim()
   // Hunyuan A13B: the answer has tags of its own.
@@ -42,7 +42,7 @@ export function droppedAround({ close, position, dropped }: ReasoningTags): read
   return [{ tag: close, position }, ...dropped]
 }
 
-/** By its look: a token that vocabularies have for this purpose, and that does not occur in prose. */
+/** Judging by its form: a token that vocabularies have for this purpose, and that does not occur in prose. */
 function isSpecialToken(tag: string): boolean {
   return /[|[◁]/.test(tag)
 }

@@ -1,4 +1,4 @@
-/** The earliest of some tags in a text, or else how much of its end one of them may begin. */
+/** The earliest of some tags in a text, or otherwise the length of its end that may begin one of them. */
 export function search(text: string, tags: readonly string[]): { readonly tag?: string; readonly at: number } {
   let best: { readonly tag: string; readonly at: number } | undefined
   for (const tag of tags) {

@@ -27,7 +27,7 @@ export class StopSequences {
     return { text: buffer.slice(0, certain) }
   }
 
-  /** The held text, once no more will come. */
+  /** The held text, at the end. */
   end(): string {
     const rest = this.#held
     this.#held = ''

@@ -4,12 +4,12 @@ import type { AnswerWriter } from './answer-writer.ts'
 import type { AnswerTag } from './choice-rules.ts'
 import { matchTag, type TagSet } from './tags.ts'
 
-/** Removes tags that carry no meaning of their own from an answer, as far as they are not text. */
+/** Removes tags without a meaning of their own from an answer, unless they are text. */
 export class TagDropper {
   readonly #feed: TextFeed
   readonly #answer: AnswerWriter
   readonly #tags: TagSet<AnswerTag>
-  /** Tags that were dropped, and not closed since. */
+  /** Dropped tags that have not been closed since. */
   readonly #dropped = new Set<string>()
 
   constructor(feed: TextFeed, answer: AnswerWriter, tags: TagSet<AnswerTag>) {
@@ -18,7 +18,7 @@ export class TagDropper {
     this.#tags = tags
   }
 
-  /** Drops the tag that is next. False, with nothing consumed, when it is text. */
+  /** Drops the next tag. False, with nothing consumed, if it is text. */
   *drop(tag: string, { only }: Extract<AnswerTag, { type: 'dropped' }>): Reading<boolean> {
     if (only === 'last') return yield* this.#dropLast()
     if (only === 'first' && !(this.#answer.isEmpty && this.#dropped.size === 0)) return false
@@ -30,8 +30,8 @@ export class TagDropper {
   }
 
   /**
-   * Passes over all tags that are dropped only at the end, and the space around them: text if anything else follows, other than the
-   * header of another turn of the model.
+   * Passes over all tags that are dropped only at the end, with the space around them: they are text if anything else follows, other than
+   * the header of another turn of the model.
    */
   *#dropLast(): Reading<true> {
     const feed = this.#feed

@@ -20,7 +20,7 @@ export class TaggedParser {
   readonly #answer: AnswerWriter
   readonly #dropper: TagDropper
   readonly #reasoning: ReasoningReader
-  /** Behind the beginning of a call that could not be read. */
+  /** After the beginning of an unreadable call. */
   #isInBrokenCall = false
   /** Whether the next character is likely to be reasoning. */
   inReasoning: boolean
@@ -85,7 +85,7 @@ export class TaggedParser {
     this.#answer.end()
   }
 
-  /** Whether a tag that is next counts where it stands. If it is in a code span, the span is passed over. */
+  /** Whether the next tag counts here. If it is in a code span, the span is passed over. */
   *#mayCount(value: AnswerTag): Reading<boolean> {
     const { code } = this.#answer
     if (!this.#answer.allows(value.position)) return false
@@ -93,7 +93,7 @@ export class TaggedParser {
     return !code.inFence && (code.openSpan === 0 || !(yield* this.#passSpan()))
   }
 
-  /** Passes over the code span that the text is in. False, with nothing consumed, when it has no end. */
+  /** Passes over the code span that the text is in. False, with nothing consumed, if it has no end. */
   *#passSpan(): Reading<boolean> {
     const feed = this.#feed
     const { code } = this.#answer
@@ -114,7 +114,7 @@ export class TaggedParser {
     }
   }
 
-  /** Reads the tag that is next and what it begins. False, with nothing consumed, when it is text. */
+  /** Reads the next tag and what it begins. False, with nothing consumed, if it is text. */
   *#readTag(tag: string, value: AnswerTag): Reading<boolean> {
     switch (value.type) {
       case 'dropped':
@@ -143,8 +143,8 @@ export class TaggedParser {
   }
 
   /**
-   * Drops the special token of a tag that begins no call: in front of the name of a callable tool, whose call cannot be read; or right
-   * behind a call, with nothing but other tags behind it. False, with nothing consumed, when the tag is text.
+   * Drops the special token of a tag that begins no call: in front of the name of a callable tool whose call is unreadable; or directly
+   * after a call, with only other tags after it. False, with nothing consumed, if the tag is text.
    */
   *#dropBegin({ tag, keep = false, position }: Trigger): Reading<boolean> {
     const feed = this.#feed
@@ -168,7 +168,7 @@ export class TaggedParser {
     this.inReasoning = false
   }
 
-  /** Whether all that is left of a truncated text is the beginning of a tag that ends the call before it. */
+  /** Whether the rest of a truncated text is the beginning of a tag that ends the call before it. */
   #isEndOfCall(): boolean {
     const { cutAt, position } = this.#feed
     return cutAt !== -1 && position >= cutAt && this.#answer.isAfterCall
@@ -192,8 +192,8 @@ export class TaggedParser {
   }
 
   /**
-   * A model may repeat the tag that its prompt ended with, which is not text then. With only white space between it and the closing
-   * tag it is all that the model said, and stays.
+   * A model may repeat the tag at the end of its prompt, which is then not text. With only white space between it and the closing tag it is
+   * the model's whole reply, and stays.
    */
   *#passRepeatedOpen(tags: ReasoningTags): Reading<void> {
     const feed = this.#feed

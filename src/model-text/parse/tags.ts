@@ -5,13 +5,13 @@ type Tagged<Value> = { readonly tag: string; readonly value: Value }
 /** Tags to look for, longest first, and a search for the next character that may begin one. */
 export type TagSet<Value> = {
   readonly list: readonly Tagged<Value>[]
-  /** The first position from `from` on where a tag may begin; the text's length when there is none. */
+  /** The first position from `from` on where a tag may begin; the text's length if there is none. */
   search(text: string, from: number): number
 }
 
-/** Prepares tags to be looked for; of two that begin alike the longer is tried first. */
+/** Prepares tags for searching; the longer of two with the same beginning is tried first. */
 export function createTagSet<Value>(entries: readonly Tagged<Value>[]): TagSet<Value> {
-  // Of two with the same text, the first counts.
+  // The first of two with the same text counts.
   const list = [...new Map(entries.toReversed().map((entry) => [entry.tag, entry])).values()].sort(
     (a, b) => b.tag.length - a.tag.length,
   )
@@ -27,7 +27,7 @@ export function createTagSet<Value>(entries: readonly Tagged<Value>[]): TagSet<V
   }
 }
 
-/** The tag that is next; `wait` while the text may still become one that is longer than what there is. */
+/** The next tag; `wait` while the text may still become a longer one. */
 export function matchTag<Value>({ list }: TagSet<Value>, feed: TextFeed): Tagged<Value> | 'no-tag' | 'wait' {
   const here = feed.text.length - feed.at
   for (const entry of list) {

@@ -3,23 +3,23 @@ import type { Trigger } from '../formats/tool-format.ts'
 import { maxHeldChars, type Reading, type TextFeed } from '../scan/text-feed.ts'
 
 /**
- * What the begin tag of a call means inside reasoning: the call was read (`call`); the tag is the first of this many characters of the
+ * The meaning of a call's opening tag inside reasoning: the call was read (`call`); the tag is the first of this many characters of the
  * reasoning; or the reasoning ends in front of it, and it is text (`text`).
  */
 export type ThoughtVerdict = 'call' | 'text' | { readonly reasoningChars: number }
 
 /**
  * Decides whether calls in reasoning are made or only thought of. Models forget to close their reasoning in front of a call, and the
- * parsers of vLLM and SGLang then take the family's own begin tag for the end of it; but where the reasoning is closed, everything
- * before its closing tag is reasoning. So a call ends reasoning if it can be read and no closing tag follows. The call is
- * held until that is certain, but only as many characters as may be held. In truncated reasoning, a call must also be the last thing.
- * A call of a tool that may not be called ends reasoning by the same rule, and is text.
+ * parsers of vLLM and SGLang then read the family's own opening tag as the end of it; but if the reasoning is closed, everything before its
+ * closing tag is reasoning. So a call ends reasoning if it can be read and no closing tag follows. The call is held until that is certain,
+ * within the limit of held text. In truncated reasoning, a call must also be the last thing. A call of a tool that may not be called ends
+ * reasoning by the same rule, and is text.
  */
 export class ThoughtCalls {
   readonly #feed: TextFeed
   readonly #calls: CallWriter
   readonly #close: string
-  /** Up to this position everything is reasoning: the closing tag is there. */
+  /** Everything up to this position is reasoning: the closing tag was found. */
   #reasoningTo = 0
 
   constructor(calls: CallWriter, close: string) {
@@ -28,7 +28,7 @@ export class ThoughtCalls {
     this.#close = close
   }
 
-  /** Reads the tag of a trigger, which is next, and the calls after it. Nothing is consumed, unless it is a call. */
+  /** Reads the next tag, which is that of a trigger, and the calls after it. Consumes nothing, unless it is a call. */
   *read({ tag, keep = false, read }: Trigger): Reading<ThoughtVerdict> {
     const feed = this.#feed
     const calls = this.#calls
@@ -53,7 +53,7 @@ export class ThoughtCalls {
     return { reasoningChars: isRead ? length : tag.length }
   }
 
-  /** Whether the reasoning is closed further on. */
+  /** Whether the reasoning is closed later. */
   *#isClosed(): Reading<boolean> {
     const feed = this.#feed
     let searched = 0

@@ -3,8 +3,8 @@ import type { Trigger } from '../formats/tool-format.ts'
 import type { Reading } from '../scan/text-feed.ts'
 
 /**
- * Reads the calls that the tag of a trigger, which is next, may begin. False, with nothing consumed, when the tag is text. A
- * call that was truncated before its name was certain is consumed: its markup is not text.
+ * Reads the calls that the next tag, which is that of a trigger, may begin. False, with nothing consumed, if the tag is text. A call that
+ * was truncated before its name was certain is consumed: its markup is not text.
  */
 export function* tryCall(
   writer: CallWriter,
@@ -28,7 +28,7 @@ export function* tryCall(
   if (isLeftOut) feed.at = feed.text.length
   if (isRead || isLeftOut) feed.release()
   else feed.rewind()
-  // A call that the end of the text broke off is still open.
+  // A call that the end of the text interrupted is still open.
   if (isOpened) writer.close()
   return isRead || isLeftOut
 }

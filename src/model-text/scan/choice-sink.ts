@@ -2,12 +2,12 @@ import type { GeneratedToken, GenerationEvent } from '../../contract/event.ts'
 import type { ToolCallPart } from '../../contract/request.ts'
 import type { JsonFence } from './json-fence.ts'
 
-/** How the arguments of a call were read; empty where they are what the model wrote. */
+/** How the arguments of a call were read; empty if they are the model's own text. */
 export type CallOutcome = Pick<ToolCallPart, 'state' | 'raw'>
 
 type Block = { readonly type: 'text' | 'reasoning' } | { readonly type: 'call'; readonly id: string }
 
-/** Not joined from the block's type: that would make a new string for each event, which all later comparisons read. */
+/** Not joined from the block's type: that would create a new string for each event, which all later comparisons read. */
 const eventTypes = {
   text: { start: 'text-start', delta: 'text-delta', end: 'text-end' },
   reasoning: { start: 'reasoning-start', delta: 'reasoning-delta', end: 'reasoning-end' },
@@ -71,7 +71,7 @@ export class ChoiceSink {
     return events
   }
 
-  /** Ends everything. Tokens that are left without text leave on an empty delta. */
+  /** Ends everything. Tokens left without text leave on an empty delta. */
   end(): readonly GenerationEvent[] {
     this.#write('text', this.#fence?.end() ?? '')
     this.#flush()

@@ -3,7 +3,7 @@ import { followedBy, type Reading, type TextFeed, upcoming } from './text-feed.t
 /** A tag that ends arguments. Inside a string it does so only in front of one of `before`, or at the end of the text. */
 export type EndMark = { readonly tag: string; readonly before: readonly string[] }
 
-/** End marks, prepared to be looked for. */
+/** End marks, prepared for searching. */
 export class EndMarks {
   /** The characters that a mark may begin with. */
   readonly firstChars: string
@@ -30,7 +30,7 @@ export class EndMarks {
     const tag = yield* upcoming(feed, this.#tags)
     const mark = this.#marks.find((each) => each.tag === tag)
     if (mark === undefined) return false
-    // Arguments are never held, so nothing else needs the mark of the feed here.
+    // Arguments are never held, so the mark of the feed is free here.
     return yield* followedBy(feed, mark.before, mark.tag.length)
   }
 }

@@ -1,8 +1,8 @@
 import { isSpace } from './text-feed.ts'
 
 /**
- * Removes the Markdown fence around an answer in JSON, and white space at both ends. Text inside leaves as it comes, except what
- * may still be the end of the fence. Text after the fence stays; the fence itself does not.
+ * Removes the Markdown fence around an answer in JSON, and white space at both ends. Text inside leaves as it arrives, except a possible
+ * end of the fence. Text after the fence stays; the fence itself does not.
  */
 export class JsonFence {
   #state: 'before' | 'bare' | 'fenced' = 'before'
@@ -36,7 +36,7 @@ export class JsonFence {
     return text.slice(0, end)
   }
 
-  /** Ends a text: returns what was held back and is text after all. Another text may follow. */
+  /** Ends a text: returns held text that turned out to be text. Another text may follow. */
   end(): string {
     const held = this.#held
     const closed = this.#state === 'fenced' && held.trim() === '```'
@@ -50,7 +50,7 @@ function mayBeFence(text: string): boolean {
   return text === '' || '```'.startsWith(text) || /^```[ \t]*j?s?o?n?[ \t]*\r?$/i.test(text)
 }
 
-/** Where the white space at the end begins, and in a fence the closing backticks in front of it. */
+/** The start of the white space at the end, and in a fence of the closing backticks in front of it. */
 function endOfContent(text: string, fenced: boolean): number {
   let end = skipSpaceBack(text, text.length)
   if (!fenced) return end

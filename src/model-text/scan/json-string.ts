@@ -6,17 +6,17 @@ const simpleEscapes = '"\\/bfnrt'
 /** How a string is read. */
 export type StringReading = {
   readonly quote: string
-  /** Takes the content of the JSON string, right after it was read. */
+  /** Receives the content of the JSON string, immediately after it was read. */
   out(text: string): void
-  /** The text is not what JSON allows. */
+  /** The text is not valid JSON. */
   readonly repaired?: (() => void) | undefined
   /** Tags that end the string, unclosed. */
   readonly ends?: EndMarks
 }
 
 /**
- * Reads a quoted string, whose opening quote was read, and writes the content of the JSON string as it comes. False when the text ends
- * before the closing quote. Inside `"` and `'` the escapes of JSON and Python apply; a longer delimiter has no escapes.
+ * Reads a quoted string after its opening quote, and writes the content of the JSON string as it arrives. False if the text ends before the
+ * closing quote. Inside `"` and `'` the escapes of JSON and Python apply; a longer delimiter has no escapes.
  */
 export function* readString(feed: TextFeed, reading: StringReading): Reading<boolean> {
   const { quote, out, ends = noEndMarks, repaired } = reading
@@ -55,7 +55,7 @@ export function escapeText(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-/** The end of the text that needs neither escapes nor a look. */
+/** The end of the text that needs neither escapes nor closer inspection. */
 function endOfPlain({ text, at }: TextFeed, stops: string, isRaw: boolean): number {
   let end = at
   while (end < text.length) {

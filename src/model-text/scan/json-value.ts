@@ -15,22 +15,22 @@ import {
   upcoming,
 } from './text-feed.ts'
 
-/** The reading of one value: where its JSON goes, and what is missing when the text ends inside it. */
+/** The reading of one value: where its JSON goes, and what is missing if the text ends inside it. */
 export type JsonReader = {
   readonly feed: TextFeed
-  /** Takes JSON for all that was read so far. */
+  /** Receives JSON for everything read so far. */
   out(text: string): void
-  /** What was read is not JSON of the declared type, but its meaning is certain. */
+  /** The text is not JSON of the declared type, but its meaning is certain. */
   repaired(): void
-  /** Fails on what is neither JSON nor a Python literal, and on missing commas and brackets. */
+  /** Fails on anything but JSON and Python literals, and on missing commas and brackets. */
   readonly strict: boolean
   /** Tags that end the reading, even inside a string. */
   readonly ends: EndMarks
-  /** A delimiter of strings in which nothing is escaped, in addition to the usual quotes; keys and words need no quotes then. */
+  /** A delimiter of strings without escapes, in addition to the usual quotes; keys and words then need no quotes. */
   readonly rawQuote?: string
   /** Python's quotes and literals are not repairs, and triple quotes are quotes too. */
   readonly python?: boolean
-  /** The most brackets that may be open; 256 by default. */
+  /** The most brackets that may be open; default 256. */
   readonly maxDepth?: number
   /** The closing brackets that would complete the value, innermost last. */
   closers: string[]
@@ -47,7 +47,7 @@ export function jsonReader(
   return { feed, closers: [], closable: false, repaired: ignore, ends: noEndMarks, ...options }
 }
 
-/** Repairs of values that are only tried. */
+/** Ignores repairs of values that are only tried. */
 function ignore(): void {
   // Nothing to report.
 }
@@ -63,9 +63,9 @@ export function missingClosers({ closers }: JsonReader): string {
 const defaultMaxDepth = 256
 
 /**
- * Reads one value in JSON or close to it (single quotes, trailing commas, bare keys, Python's literals) and writes JSON as it
- * reads. A value of another type than declared is converted where that is safe. False when the text or an end mark comes first,
- * and for what has no certain meaning: no key and no value is ever made up.
+ * Reads one value in JSON or close to it (single quotes, trailing commas, bare keys, Python's literals) and writes JSON as it reads. A
+ * value of another type than declared is converted if that is safe. False if the text or an end mark comes first, or if the meaning is
+ * uncertain: keys and values are never invented.
  */
 export function* readValue(reader: JsonReader, declared: Declared): Reading<boolean> {
   const { feed } = reader
@@ -83,7 +83,7 @@ export function* readValue(reader: JsonReader, declared: Declared): Reading<bool
   return quote === undefined ? yield* readToken(reader, declared) : yield* readQuoted(reader, { quote, declared })
 }
 
-/** The quote that is next, which is not consumed. */
+/** The next quote, which is not consumed. */
 function* nextQuote({ feed, rawQuote, python }: JsonReader): Reading<string | undefined> {
   const next = yield* peek(feed)
   if (next === '"' || next === "'") return python === true ? yield* upcoming(feed, [next.repeat(3), next]) : next
@@ -119,7 +119,7 @@ export function* readObject(reader: JsonReader, declared: Declared): Reading<boo
   if (!(yield* accept(feed, '{'))) return false
   open(reader, '{', '}')
   let separator = yield* space(feed)
-  // Templates double brackets, and models repeat it.
+  // Templates double brackets, and models imitate that.
   const isDoubled = !reader.strict && (yield* accept(feed, '{'))
   if (isDoubled) {
     reader.repaired()
@@ -143,7 +143,7 @@ export function* readObject(reader: JsonReader, declared: Declared): Reading<boo
   }
 }
 
-/** What is next in an object or an array: its end, a member, or something unreadable. Extra separators are skipped. */
+/** The next thing in an object or an array: its end, a member, or something unreadable. Extra separators are skipped. */
 function* nextMember(reader: JsonReader, separator: string): Reading<'member' | 'end' | 'broken'> {
   const { feed, ends } = reader
   while (true) {
@@ -201,7 +201,7 @@ function isStrayCloser(char: string): boolean {
   return char === '}' || char === ']' || char === ')'
 }
 
-/** The comma and the space between two members; undefined at the end of the text or, if strict, where the comma is missing. */
+/** The comma and the space between two members; undefined at the end of the text or, if strict, if the comma is missing. */
 function* readSeparator(reader: JsonReader): Reading<string | undefined> {
   const { feed, closers, strict } = reader
   const before = yield* space(feed)
@@ -237,7 +237,7 @@ function* readKey(reader: JsonReader): Reading<string | undefined> {
   return key === '' ? undefined : JSON.stringify(key)
 }
 
-/** A number, a literal of JSON or Python or, where words are strings, any text up to the next comma, bracket or end of line. */
+/** A number, a literal of JSON or Python or, if words are strings, any text up to the next comma, bracket or end of line. */
 function* readToken(reader: JsonReader, declared: Declared): Reading<boolean> {
   const { feed, out, strict, ends, rawQuote, python } = reader
   let token = ''
@@ -278,7 +278,7 @@ function* readAsText(reader: JsonReader): Reading<boolean> {
   return true
 }
 
-/** The JSON of a text of which other types than string are declared; undefined when it is a value of none of them. */
+/** The JSON of a text whose declared types include more than strings; undefined if it is a value of neither type. */
 export function coerceText(text: string, types: ReadonlySet<JsonType> | undefined): string | undefined {
   const trimmed = text.trim()
   if (types === undefined) return readComplete(trimmed)

@@ -1,6 +1,8 @@
 import { maxHeldChars, peek, type Reading, type TextFeed, upcoming } from './text-feed.ts'
 
-/** Consumes the text before the first of `stops`, without a limit unless it is held, and writes it as it comes. False when there is none. */
+/**
+ * Consumes the text before the first of `stops`, without a limit unless it is held, and writes it as it arrives. False if there is no stop.
+ */
 export function* passTo(feed: TextFeed, stops: readonly string[], out: (text: string) => void): Reading<boolean> {
   const first = new Set(stops.map((stop) => stop[0]))
   while (true) {

@@ -6,15 +6,15 @@ export class TextFeed {
   text = ''
   /** The next character to read. */
   at = 0
-  /** No more will come. */
+  /** No more text will arrive. */
   ended = false
-  /** The text ended at a limit or a stop sequence: what is open must not be completed. */
+  /** The text ended at a limit or a stop sequence: open blocks must not be completed. */
   truncated = false
   /** A reader met the end of the text while it needed more, since this was last set to false. */
   starved = false
   /**
-   * Where the truncated text ends in the beginning of a tag that a reader looked for, white space in front of it included, as a
-   * `position`; -1 where it does not.
+   * Where the truncated text ends in the beginning of a tag that a reader looked for, including white space in front of it, as a
+   * `position`; -1 if it does not.
    */
   cutAt = -1
   #heldFrom = -1
@@ -54,7 +54,7 @@ export class TextFeed {
     this.#recordFrom = this.position
   }
 
-  /** What was read since `record()` or, if given, since this position. */
+  /** The text read since `record()` or, if given, since this position. */
   recorded(from = this.#recordFrom): string {
     const here = this.text.slice(Math.max(0, this.#recordFrom + this.#record.length - this.#forgotten), this.at)
     return (this.#record + here).slice(from - this.#recordFrom)
@@ -66,13 +66,13 @@ export class TextFeed {
     this.#recordFrom = -1
   }
 
-  /** Keeps the text from here on, whatever is held or released meanwhile, until `commit()` or `giveUp()`. */
+  /** Keeps the text from here on, regardless of holds and releases, until `commit()` or `giveUp()`. */
   attempt(): void {
     this.#attemptFrom = this.at
     this.#attemptIsLimited = false
   }
 
-  /** The attempt may not become longer than what may be held. */
+  /** Limits the attempt to the length of held text. */
   limitAttempt(): void {
     this.#attemptIsLimited = true
   }
@@ -82,7 +82,7 @@ export class TextFeed {
     this.#attemptFrom = -1
   }
 
-  /** Ends an attempt, and goes back to where it began. Returns the number of characters that were read in it. */
+  /** Ends an attempt, and returns to where it began. Returns the number of characters read in it. */
   giveUp(): number {
     const read = this.at - this.#attemptFrom
     this.at = this.#attemptFrom
@@ -112,20 +112,20 @@ export class TextFeed {
     this.#heldFrom = -1
   }
 
-  /** Goes back to where the held text begins, to read it again. */
+  /** Returns to where the held text begins, to read it again. */
   rewind(): void {
     if (this.#heldFrom !== -1) this.at = this.#heldFrom
     this.#heldFrom = -1
   }
 
-  /** The number of held characters that were read, those of a limited attempt included. */
+  /** The number of held characters that were read, including those of a limited attempt. */
   get heldChars(): number {
     const from = this.#attemptIsLimited && this.#attemptFrom !== -1 ? this.#attemptFrom : this.#heldFrom
     return from === -1 ? 0 : this.at - from
   }
 }
 
-/** The most characters that are held for what may be a call; beyond that they are text. */
+/** The most characters held for a possible call; beyond that they are text. */
 export const maxHeldChars = 65_536
 
 /** A coroutine that reads from a feed; it yields to wait for text. */
@@ -199,7 +199,7 @@ export function* accept(feed: TextFeed, literal: string): Reading<boolean> {
   }
 }
 
-/** The literal that is next, if any; nothing is consumed. The first that matches wins. */
+/** The next literal, if any; consumes nothing. The first that matches wins. */
 export function* upcoming(feed: TextFeed, literals: readonly string[]): Reading<string | undefined> {
   while (true) {
     const rest = feed.text.slice(feed.at)
@@ -218,7 +218,7 @@ export function* acceptAfterSpace(feed: TextFeed, literals: readonly string[]): 
   return found.literal
 }
 
-/** Whether a literal, or the end, comes after optional white space, `from` characters ahead; nothing is consumed. */
+/** Whether a literal, or the end, comes after optional white space, `from` characters ahead; consumes nothing. */
 export function* followedBy(feed: TextFeed, literals: readonly string[], from = 0): Reading<boolean> {
   const found = yield* findAfterSpace(feed, literals, from)
   return found !== undefined || (feed.ended && feed.text.slice(feed.at + from).trim() === '')
@@ -244,7 +244,7 @@ function* findAfterSpace(
   }
 }
 
-/** Consumes the text before the first of `stops`; undefined, with nothing consumed, when none comes within `limit`. */
+/** Consumes the text before the first of `stops`; undefined, with nothing consumed, if none comes within `limit`. */
 export function* until(feed: TextFeed, stops: readonly string[], limit = maxHeldChars): Reading<string | undefined> {
   const longestStop = Math.max(...stops.map((stop) => stop.length))
   let searched = 0

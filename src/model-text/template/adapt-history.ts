@@ -5,7 +5,7 @@ import type { Turn } from './turn.ts'
 type Turns = readonly Turn[]
 type Assistant = Extract<Turn, { role: 'assistant' }>
 
-/** Each returns the same list where it has nothing to change. */
+/** Each returns the same list if nothing changes. */
 const changes: readonly ((turns: Turns) => Turns)[] = [
   openWithUser,
   withQuestion,
@@ -15,8 +15,8 @@ const changes: readonly ((turns: Turns) => Turns)[] = [
 ]
 
 /**
- * The conversation as it is, and then what it is changed to where the template refuses it: each change alone, all of them, and the
- * same without the reasoning of earlier turns. No text of the caller is lost, but for that reasoning.
+ * The conversation as it is, and then the changes to try if the template refuses it: each change alone, all of them, and the same without
+ * the reasoning of earlier turns. No text of the caller is lost, except that reasoning.
  */
 export function* historyVariants(turns: Turns): Generator<Turns> {
   const reasoned = turns.some((turn) => turn.role === 'assistant' && turn.reasoning !== undefined)
@@ -28,7 +28,7 @@ export function* historyVariants(turns: Turns): Generator<Turns> {
   }
 }
 
-/** An empty user turn, where the conversation does not open with one: behind the leading system messages. */
+/** Adds an empty user turn after the leading system messages, if the conversation does not open with a user's. */
 export function openWithUser(turns: Turns): Turns {
   const first = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer')
   const at = first === -1 ? turns.length : first
@@ -36,7 +36,7 @@ export function openWithUser(turns: Turns): Turns {
   return [...turns.slice(0, at), { role: 'user', content: [] }, ...turns.slice(at)]
 }
 
-/** An empty user turn in front, where all that the user says is in tags: templates take that for results, and look for a question. */
+/** Puts an empty user turn in front if all of the user's text is in tags: templates read that as results, and look for a question. */
 export function withQuestion(turns: Turns): Turns {
   const said = turns.flatMap((turn) => (turn.role === 'user' ? turn.content : []))
   const inTags = said.every((part) => part.type === 'text' && /^\s*<\w+>.*<\/\w+>\s*$/s.test(plainText(part.text)))
@@ -55,7 +55,7 @@ function isEmpty({ content, toolCalls, reasoning = '' }: Assistant): boolean {
   return toolCalls.length === 0 && reasoning === '' && content.every((part) => part.type === 'text' && part.text === '')
 }
 
-/** Arguments of calls that are not an object as one with the text inside. */
+/** Wraps arguments of calls that are not an object into one. */
 function withObjectArguments(turns: Turns): Turns {
   const isOther = ({ input }: { readonly input: string }) => objectText(input) !== input
   if (!turns.some((turn) => turn.role === 'assistant' && turn.toolCalls.some(isOther))) return turns
@@ -65,7 +65,7 @@ function withObjectArguments(turns: Turns): Turns {
   })
 }
 
-/** Results of unknown calls get the name of the call at their position, or else of the last one. */
+/** Gives results of unknown calls the name of the call at their position, or else of the last one. */
 function withNamedResults(turns: Turns): Turns {
   const known = new Set<string>()
   let calls: Assistant['toolCalls'] = []

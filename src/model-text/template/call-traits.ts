@@ -1,4 +1,4 @@
-/** What a chat template can express of tool calls in earlier turns, and of their results. */
+/** How a chat template supports tool calls in earlier turns, and their results. */
 export type CallTraits = {
   /** Tool calls of earlier turns and their results are rendered. */
   readonly toolHistory: boolean

@@ -51,15 +51,15 @@ export type ChatTemplate = {
   render(prompt: ChatPrompt, options?: RenderOptions): RenderedPrompt
   /**
    * The conversation, and its tools with their schemas and descriptions, as `render` would pass them to the template: for a server that
-   * renders with the same template, and that shows tools by itself. Throws as `render` does.
+   * renders with the same template, and shows tools itself. Throws as `render` does.
    */
   heal(prompt: ChatPrompt, options?: RenderOptions): ChatPrompt
 }
 
 type CompileOptions = {
-  /** The name of the format of calls; by default it is recognised from the template. */
+  /** The name of the format of calls; by default it is recognized from the template. */
   readonly toolFormat?: string | undefined
-  /** The tags around reasoning; by default they are recognised from the template. */
+  /** The tags around reasoning; by default they are recognized from the template. */
   readonly reasoning?: OutputFormat['reasoning'] | undefined
   /** The clock of `strftime_now`. */
   readonly now?: () => Date
@@ -68,7 +68,7 @@ type CompileOptions = {
 /** No template needs more for a conversation of three messages; an endless loop must not delay loading the model. */
 const probeLimits: Limits = { steps: 200_000, memory: 1 << 22 }
 
-/** What a tool's declaration may cost: some templates print schemas without end. */
+/** The limits for a tool's declaration: some templates print schemas without end. */
 function toolLimits(tool: FunctionTool): Limits {
   const { length } = JSON.stringify(tool)
   return { steps: probeLimits.steps + 32 * length, memory: probeLimits.memory + 256 * length }
@@ -92,7 +92,7 @@ export function compileChatTemplate(
   const renderInput = (input: ProbeInput, limits?: Limits) => template.render(variablesOf(input, { tokens, now }), limits)
   const traits = probeTraits((input) => plainText(renderInput(input, probeLimits)), template.names)
   const format = findToolFormat(formatName)
-  // What the template does not show is written for it, in the model's own format.
+  // Tools and calls that the template does not show are written in the model's own format.
   const isWritten = !traits.tools || traits.resultsAlone
   const describer = isWritten && format !== undefined ? createToolDescriber(format, { keywords: traits.tools }) : undefined
   const declareAlone = (tool: FunctionTool) => {
@@ -102,7 +102,7 @@ export function compileChatTemplate(
     try {
       return renderInput(input, toolLimits(tool))
     } catch {
-      // Whatever fails here, the template does not show the tool like this.
+      // A failure here means that the template does not show the tool in this form.
       return undefined
     }
   }
@@ -187,7 +187,7 @@ function withPrefix(start: ContinuedPrompt, prefix: string, tags: StartOptions['
   }
 }
 
-/** The texts of a turn as foreign; `encodeMessages` does the rest, which is still read before. */
+/** The texts of a turn as foreign; `encodeMessages` covers the rest, which is still read before. */
 function asForeignTurn(turn: Turn): Turn {
   const content = turn.content.map((part) => (part.type === 'text' ? { ...part, text: asForeign(part.text) } : part))
   if (turn.role !== 'assistant' || turn.reasoning === undefined) return { ...turn, content }
@@ -198,7 +198,7 @@ function foreignMembers(variables: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, asForeignData(value)]))
 }
 
-/** The effort is the caller's word; the other values are ours. */
+/** The effort is the caller's text; the other values are ours. */
 function foreignEffort(variables: JsonObject, { effort }: ReasoningOptions): JsonObject {
   const entries = Object.entries(variables).map(([name, value]) => [name, value === effort ? asForeignData(value) : value])
   return Object.fromEntries(entries)
@@ -209,7 +209,7 @@ function needsOpening({ losesFirstReply }: TemplateTraits, tools: readonly unkno
   return losesFirstReply === 'always' || (losesFirstReply === 'beside-tools' && tools.length > 0)
 }
 
-/** The first of these conversations that the template does not refuse. Throws its refusal of the first. */
+/** The first of these conversations that the template accepts. Throws its refusal of the first. */
 function renderAny<T>(conversations: Iterable<readonly Turn[]>, render: (messages: readonly Turn[]) => T): T {
   let refusal: unknown
   for (const conversation of conversations) {
@@ -217,7 +217,7 @@ function renderAny<T>(conversations: Iterable<readonly Turn[]>, render: (message
       return render(conversation)
     } catch (error) {
       refusal ??= error
-      // What costs too much costs it again.
+      // A conversation that costs too much would do so again.
       if (error instanceof JinjaError && error.kind === 'budget') break
     }
   }

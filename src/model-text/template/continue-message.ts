@@ -19,13 +19,13 @@ type ContinueOptions = {
 /** A prompt that ends inside its last message. */
 export type ContinuedPrompt = { readonly text: string; readonly startsInReasoning: boolean }
 
-/** Unicode noncharacters, which no text contains: they show where texts end in the rendered prompt. */
+/** Unicode noncharacters, which no text contains: they mark the ends of texts in the rendered prompt. */
 const sentinels = ['\ufffe', '\uffff', '\ufdd0', '\ufdd1']
 
 /**
- * Renders a conversation up to the end of the last message's text, or of its reasoning where it has no text, without what ends the turn.
- * If the template trims texts, the end of a text without reasoning is trimmed, as `continue_final_message` of `transformers` does; with
- * reasoning it stays, as in llama.cpp. Throws `invalid-request` when the last message cannot be continued.
+ * Renders a conversation up to the end of the last message's text, or of its reasoning if it has no text, without the end of the turn. If
+ * the template trims texts, the end of a text without reasoning is trimmed, as `continue_final_message` of `transformers` does; with
+ * reasoning it stays, as in llama.cpp. Throws `invalid-request` if the last message cannot be continued.
  */
 export function continueLastMessage(messages: readonly Turn[], options: ContinueOptions): ContinuedPrompt {
   const given = messages.at(-1)
@@ -45,7 +45,7 @@ export function continueLastMessage(messages: readonly Turn[], options: Continue
   return writeReasoning(before, last, options)
 }
 
-/** A text that opens reasoning and does not close it is reasoning. */
+/** A text that opens reasoning without closing it is reasoning. */
 function readOpenReasoning(last: Assistant, tags: Tags | undefined): Assistant {
   const text = plainText(joinText(last.content)).trimStart()
   const open = tags?.open.trim()
@@ -71,7 +71,7 @@ function showsReasoning(before: readonly Turn[], last: Assistant, { render }: Co
   return thought !== -1 && (text === '' || thought < answer)
 }
 
-/** Undefined where the template refuses a message that has reasoning only. */
+/** Undefined if the template refuses a message with only reasoning. */
 function attempt(render: () => string): string | undefined {
   try {
     return render()
@@ -89,14 +89,14 @@ function freeSentinels(last: Assistant): readonly [string, string] {
   throw refusal('the last message contains the Unicode noncharacters U+FFFE, U+FFFF, U+FDD0 and U+FDD1; leave out at least two')
 }
 
-/** The message with a sentinel behind its text, or behind its reasoning where it has no text. */
+/** The message with a sentinel after its text, or after its reasoning if it has no text. */
 function ended(last: Assistant, sentinel: string): Assistant {
   const text = joinText(last.content)
   if (text === '') return { ...last, reasoning: `${last.reasoning}${sentinel}` }
   return { ...last, content: [{ type: 'text', text: `${text}${sentinel}` }] }
 }
 
-/** The prompt up to the end of the message, with the white space at its end; undefined when the template does not print it. */
+/** The prompt up to the end of the message, with the white space at its end; undefined if the template does not print it. */
 function renderToEnd(before: readonly Turn[], last: Assistant, { render }: ContinueOptions): string | undefined {
   const [sentinel] = freeSentinels(last)
   const rendered = render([...before, ended(last, sentinel)], { generationPrompt: false })
@@ -104,7 +104,7 @@ function renderToEnd(before: readonly Turn[], last: Assistant, { render }: Conti
   return end === -1 ? undefined : rendered.slice(0, end)
 }
 
-/** The prompt up to the end of the message, trimmed where the template trims. Throws when it does not print the message. */
+/** The prompt up to the end of the message, trimmed if the template trims. Throws if it does not print the message. */
 function trimmedEnd(before: readonly Turn[], last: Assistant, options: ContinueOptions): string {
   const prompt = renderToEnd(before, last, options)
   if (prompt === undefined) throw refusal("the model's chat template does not show the last message, so it cannot be continued")
@@ -125,7 +125,7 @@ function writeReasoning(before: readonly Turn[], last: Assistant, options: Conti
   }
   const bare = dropReasoningBlock(start, tags)
   const own = renderToEnd(before, text === '' ? { ...unreasoned, content: [{ type: 'text', text: '.' }] } : unreasoned, options)
-  // The template opens reasoning in earlier turns too, although it does not print theirs.
+  // The template opens reasoning in earlier turns, too, although it does not print theirs.
   const isOpen = start.trimEnd().endsWith(tags.open.trim()) && own?.startsWith(start) === true
   const opened = (isOpen ? start : bare + (showsTags ? tags.open : tags.open.trim())) + reasoning
   if (text === '') return { text: opened, startsInReasoning: true }
@@ -143,7 +143,7 @@ function dropReasoningBlock(prompt: string, { open, close }: Tags): string {
 
 type AnswerOptions = { readonly bare: string; readonly text: string; readonly tags: Tags }
 
-/** What the template writes between the start of the turn and its text, such as the header of Harmony's channel for answers. */
+/** The template's text between the start of the turn and its content, such as the header of Harmony's channel for answers. */
 function answerStart(own: string, { bare, text, tags }: AnswerOptions): string {
   if (tags.open.startsWith('<|channel|>analysis')) return '<|start|>assistant<|channel|>final<|message|>'
   if (!own.startsWith(bare) || !own.endsWith(text)) return ''

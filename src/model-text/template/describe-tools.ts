@@ -10,7 +10,7 @@ import type { Turn } from './turn.ts'
 export type ToolDescriber = {
   /** The conversation with a description of the tools at the end of its system messages. */
   declare(messages: readonly Turn[], tools: readonly FunctionTool[]): readonly Turn[]
-  /** Calls in the form that the description asks for; undefined where the format writes arguments one by one. */
+  /** Calls in the form that the description asks for; undefined if the format writes arguments one by one. */
   writeCalls(calls: readonly ToolCallPart[]): string | undefined
 }
 
@@ -104,7 +104,7 @@ function piecesOf(format: ToolFormat, name: string): readonly CallPiece[] {
 
 type Filling = { readonly input: string; readonly position: number; readonly keywords: boolean }
 
-/** A call's text; undefined unless one piece takes all of the arguments. */
+/** A call's text; undefined unless one piece holds all of the arguments. */
 function fill(pieces: readonly CallPiece[], { input, position, keywords }: Filling): string | undefined {
   const slots = pieces.filter(({ type }) => type !== 'text' && type !== 'position')
   if (slots.length !== 1 || slots[0]?.type !== 'json') return undefined
@@ -131,7 +131,7 @@ function writeKeywords(json: string): string | undefined {
     const areNames = typeof data === 'object' && data !== null && Object.keys(data).every((name) => /^[A-Za-z_]\w*$/.test(name))
     return areNames && !Array.isArray(data) ? pythonKeywords.render({ input: new ForeignJson(json) }) : undefined
   } catch {
-    // Not JSON: it stays as it is.
+    // Invalid JSON stays unchanged.
     return undefined
   }
 }

@@ -7,7 +7,7 @@ import { describeTool, spellIds } from './template-messages.ts'
 import { type Turn, toMessage, toTurns } from './turn.ts'
 import { writeUnpairedTurns } from './write-turns.ts'
 
-/** A template that renders whatever there is. */
+/** The traits of a template that renders everything. */
 const tolerant: HistoryTraits = {
   system: true,
   systemAnywhere: true,
@@ -24,7 +24,7 @@ const tolerant: HistoryTraits = {
   repeatedAssistant: true,
 }
 const oneSystemMessage: HistoryTraits = { ...tolerant, systemAnywhere: false }
-/** As templates of Mistral and Gemma want turns. */
+/** The rules of Mistral's and Gemma's templates for turns. */
 const strictTurns: HistoryTraits = {
   ...oneSystemMessage,
   repeatedUser: false,
@@ -34,10 +34,10 @@ const noSystem: HistoryTraits = { ...strictTurns, system: false, userAfterTool: 
 const onlyTexts: HistoryTraits = { ...noSystem, toolHistory: false, tools: false }
 
 /**
- * Forms of a conversation for a template that nobody shows us, each with less to refuse than the one before: one system message at the
- * start, a question, and calls with their results; turns of the user and the assistant that alternate, ids of nine characters and plain
- * schemas of tools; no system message; calls and results as text, and no reasoning. The first leaves a sound conversation as it is: a
- * server that refuses only others is not thought to need more.
+ * Forms of a conversation for an unknown template, each with less to refuse than the one before: one system message at the start, a
+ * question, and calls with their results; alternating turns of the user and the assistant, ids of nine characters and plain schemas of
+ * tools; no system message; calls and results as text, and no reasoning. The first leaves a sound conversation unchanged, so a server that
+ * refuses only unsound ones is not assumed to need more.
  */
 export const foldings: readonly ((prompt: ChatPrompt) => ChatPrompt)[] = [
   (prompt) => folded(prompt, oneSystemMessage),
@@ -48,14 +48,14 @@ export const foldings: readonly ((prompt: ChatPrompt) => ChatPrompt)[] = [
 
 function folded(prompt: ChatPrompt, traits: HistoryTraits): ChatPrompt {
   const said = writeUnpairedTurns(toTurns(prompt.messages))
-  // A template may refuse a turn of reasoning alone.
+  // A template may refuse a turn with only reasoning.
   const given = traits.toolHistory ? said : said.map(withoutReasoning)
   const isStrict = !traits.repeatedUser
   const turns = normalizeMessages(isStrict ? openWithUser(withoutEmptyReplies(given)).map(withText) : withQuestion(given), traits)
   return { ...prompt, messages: turns.map((turn) => toMessage(spellIds(turn, { nineCharacterIds: isStrict }))) }
 }
 
-/** Without a text, the content is null, in which some templates look for words. */
+/** Without a text, the content is null, in which some templates search for words. */
 function withText(turn: Turn): Turn {
   return turn.content.length > 0 ? turn : { ...turn, content: [{ type: 'text', text: '' }] }
 }

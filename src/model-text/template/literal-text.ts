@@ -1,13 +1,13 @@
 import { isForeign, isForeignAt, plainText } from '../../jinja/values/foreign-text.ts'
 
-/** A part of a prompt. In `literal` text, what looks like a special token is only text. */
+/** A part of a prompt. In `literal` text, anything like a special token is only text. */
 export type PromptSegment = { readonly text: string; readonly literal: boolean }
 
 type Range = { readonly from: number; readonly to: number }
 
 /**
- * Splits a rendered prompt so that only the template writes special tokens: one that has a character of the caller, even at its edge, is
- * a literal segment.
+ * Splits a rendered prompt so that only the template writes special tokens: one with a character of the caller's, even at its edge, is a
+ * literal segment.
  */
 export function splitPrompt(traced: string, specialTexts: readonly string[]): readonly PromptSegment[] {
   const text = plainText(traced)
@@ -27,8 +27,8 @@ export function splitPrompt(traced: string, specialTexts: readonly string[]): re
 }
 
 /**
- * The bytes in front of the last message: what the caller wrote behind the last special token that has a text of the caller behind it.
- * Undefined where the template writes no special tokens.
+ * The bytes in front of the last message: in front of the caller's text after the last special token that is followed by some. Undefined if
+ * the template writes no special tokens.
  */
 export function lastMessageStart(traced: string, specialTexts: readonly string[]): number | undefined {
   if (!isForeign(traced)) return undefined
@@ -70,7 +70,7 @@ function isOwn(traced: string, { from, to }: Range): boolean {
   return true
 }
 
-/** What remains of ranges that start in order, without overlaps, after others were taken out. */
+/** The remains of ranges that start in order, without overlaps, after others were removed. */
 function without(ranges: readonly Range[], taken: readonly Range[]): Range[] {
   const rest: Range[] = []
   let at = 0

@@ -7,7 +7,7 @@ import type { TemplateTraits } from './template-traits.ts'
 import type { Turn } from './turn.ts'
 import { writeToolTurns, writeUnsupportedTurns } from './write-turns.ts'
 
-/** What decides how a conversation is written. */
+/** The traits that decide how a conversation is written. */
 export type HistoryTraits = Pick<
   TemplateTraits,
   | 'system'
@@ -39,7 +39,7 @@ export function normalizeMessages(messages: readonly Turn[], traits: HistoryTrai
     ? writeUnsupportedTurns(ordered, traits, describer)
     : writeToolTurns(ordered, traits, describer)
   const merged = traits.repeatedAssistant ? written : mergeReplies(written)
-  // Before calls are separated from their text, which joins the turn before it where turns must alternate.
+  // Before calls are separated from their text, which joins the turn before it if turns must alternate.
   const folded = traits.systemAnywhere ? merged : foldSystemMessages(merged, traits)
   const separated = traits.toolHistory ? separateCalls(folded, traits) : folded
   return mergeUserTurns(separated, traits)
@@ -79,7 +79,7 @@ function foldSystemMessages(
   return result
 }
 
-/** Merges consecutive user turns, and appends user text to the result before it, where the template requires this. */
+/** Merges consecutive user turns, and appends user text to the result before it, if the template requires this. */
 function mergeUserTurns(
   messages: readonly Turn[],
   { repeatedUser, userAfterTool }: Pick<TemplateTraits, 'repeatedUser' | 'userAfterTool'>,

@@ -29,7 +29,7 @@ export function orderToolResults(messages: readonly Turn[]): Turn[] {
     }
     flush()
     if (message.role === 'assistant') {
-      // Parallel calls may stand in turns of their own.
+      // Parallel calls may be in turns of their own.
       calls = ordered.at(-1)?.role === 'assistant' ? [...calls, ...message.toolCalls] : message.toolCalls
       findCall = createCallFinder(calls)
       for (const { id, name } of message.toolCalls) names.set(id, name)

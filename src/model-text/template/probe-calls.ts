@@ -10,7 +10,7 @@ const call = { id: 'call00001', args: 'xVALx', result: 'xRESx' }
 const second = { id: 'call00002', args: 'xVAL2x', result: 'xRES2x' }
 type ProbedCall = typeof call
 
-/** Finds out by rendering small conversations what a template can express of calls. */
+/** Finds out how a template supports calls, by rendering small conversations. */
 export function probeCalls(shows: Shows, turn: MakeTurn, reasoningFields: readonly string[]): CallTraits {
   const spellings: readonly ((text: string) => unknown)[] = [
     (text) => ({ xKEYx: text }),
@@ -79,7 +79,7 @@ export function probeCalls(shows: Shows, turn: MakeTurn, reasoningFields: readon
     callsBesideText:
       (showsHistory(besideText, [call.args, call.result]) && showsHistory(besideText, ['xASTx', call.result])) || !toolHistory,
     textBeforeCalls: showsHistory(rounds, texts),
-    // Text only where data is not printed: templates that accept both want data.
+    // As text only if data is not printed: templates that accept both expect data.
     objectArguments: spelled === spellings[0],
     anyArguments: one((text) => text) || !any(),
     nineCharacterIds: any() && !any({ probed: { ...call, id: 'call_probe_1' } }),

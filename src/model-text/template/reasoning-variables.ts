@@ -1,6 +1,6 @@
 import type { JsonObject, ReasoningOptions } from '../../contract/request.ts'
 
-/** A variable that switches a template's thinking, or tunes it where there is no switch. */
+/** A variable that switches a template's thinking, or tunes it if there is no switch. */
 export type ThinkingSwitch = 'enable_thinking' | 'thinking' | 'thinking_mode' | 'thinking_budget' | 'reasoning_effort'
 
 /** The values of each switch; the first that a template reads is its switch. */
@@ -13,15 +13,15 @@ export const thinkingSwitches: readonly { readonly name: ThinkingSwitch; readonl
 ]
 
 /**
- * A request's reasoning options as template variables, under all names that templates use: a template ignores those it does not
- * know. An absent field sets nothing, so that the template's default applies.
+ * A request's reasoning options as template variables, under all names that templates use: a template ignores unknown ones. An absent field
+ * sets nothing, so that the template's default applies.
  */
 export function reasoningVariables(
   { enabled, effort, budgetTokens, preserve }: ReasoningOptions,
   thinkingSwitch: ThinkingSwitch | undefined,
 ): JsonObject {
   const tuned = effort === undefined || effort === 'none' ? undefined : effort
-  // Some templates think only when they are told to: an effort tells them.
+  // Some templates think only on request; an effort counts as one.
   const wanted = enabled ?? (effort === 'none' ? false : tuned !== undefined && budgetTokens !== 0 ? true : undefined)
   return {
     ...(wanted !== undefined && switchVariables(wanted, thinkingSwitch)),
@@ -38,7 +38,7 @@ export function reasoningVariables(
 
 function switchVariables(wanted: boolean, thinkingSwitch: ThinkingSwitch | undefined): JsonObject {
   const pairs = thinkingSwitches.filter(({ name }) => {
-    // A budget and an effort tune thinking: they are set only to switch it off, where the template has no other switch.
+    // A budget and an effort tune thinking: they are set only to switch it off, if the template has no other switch.
     const tunes = name === 'thinking_budget' || name === 'reasoning_effort'
     return !tunes || (name === thinkingSwitch && !wanted)
   })

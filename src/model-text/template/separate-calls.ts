@@ -48,7 +48,7 @@ function takeText(message: Assistant, before: Turn[], { textBeforeCalls }: Separ
   return { ...rest, content: [] }
 }
 
-/** Results that match none of the turn's calls follow the last call. */
+/** Results without a matching call of the turn follow the last call. */
 function onePerTurn(message: Assistant, results: readonly Result[]): Turn[] {
   const findCall = createCallFinder(message.toolCalls)
   const byCall = new Map<number | undefined, Result[]>()

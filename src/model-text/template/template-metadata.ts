@@ -2,7 +2,7 @@ import { LruMap } from '../../base/lru-map.ts'
 import { compileJinja } from '../../jinja/jinja-template.ts'
 import type { Limits } from '../../jinja/values/budget.ts'
 
-/** What a template says of the model's output in variables of its own, as those for tabbyAPI do. */
+/** The facts about a model's output in a template's own variables, as in templates for tabbyAPI. */
 export type TemplateMetadata = {
   /** `stop_strings`: texts that end the model's turn. */
   readonly stops: readonly string[]
@@ -17,14 +17,14 @@ const names = ['stop_strings', 'tool_start', 'tool_end', 'tool_call_format'] as 
 const mentioned = new RegExp(`\\b(?:${names.join('|')})\\b`)
 const none: TemplateMetadata = { stops: [] }
 
-/** It is read wherever a template is, and a template may loop: less than a prompt may cost. */
+/** Read wherever a template is, and a template may loop: so less than for a prompt. */
 const limits: Limits = { steps: 200_000, memory: 1 << 22 }
-/** No real one has more, or longer ones. */
+/** No real template has more, or longer ones. */
 const max = { stops: 32, length: 256 }
 
 const known = new LruMap<string, TemplateMetadata>({ max: 16 })
 
-/** The metadata of a chat template; of one that cannot be rendered, what it sets before it fails. */
+/** The metadata of a chat template; for one that fails to render, the values set before the failure. */
 export function readTemplateMetadata(source: string): TemplateMetadata {
   return mentioned.test(source) ? known.find(source, () => read(source)) : none
 }
@@ -41,7 +41,7 @@ function read(source: string): TemplateMetadata {
   }
 }
 
-/** Values may depend on the conversation: they are those of one with a tool. */
+/** Values may depend on the conversation: these are for one with a tool. */
 function assignedIn(source: string): Readonly<Record<string, unknown>> {
   const parameters = { type: 'object', properties: {} }
   const tools = [{ type: 'function', function: { name: 'f', description: '', parameters } }]

@@ -11,12 +11,12 @@ import {
   thinkingPart,
 } from './template-messages.ts'
 
-/** What a chat template can express, found by rendering small conversations with it. */
+/** The abilities of a chat template, found by rendering small conversations with it. */
 export type TemplateTraits = Spelling &
   CallTraits & {
-    /** A system message at the start is rendered, whatever follows. */
+    /** A system message at the start is rendered in any conversation. */
     readonly system: boolean
-    /** System messages after the start, and several in a row, are rendered where they stand. */
+    /** System messages after the start, and several in a row, are rendered in place. */
     readonly systemAnywhere: boolean
     /** Two user messages in a row are rendered. */
     readonly repeatedUser: boolean
@@ -24,13 +24,13 @@ export type TemplateTraits = Spelling &
     readonly repeatedAssistant: boolean
     /** Declared tools are shown to the model. */
     readonly tools: boolean
-    /** Schemas of tools are shown whole, whatever they are: printed as JSON. */
+    /** Any schema of a tool is shown completely: printed as JSON. */
     readonly anySchema: boolean
     /** The value for "no tools": `null` for most templates, an empty list for a few. */
     readonly noTools: null | readonly unknown[]
     /** The variable `functions` must be JSON text, also without tools; otherwise it is a list, and absent without tools. */
     readonly functionsAsText: boolean
-    /** The variable that switches thinking on and off; undefined when the template has none. */
+    /** The variable that switches thinking on and off; undefined without one. */
     readonly thinkingSwitch: ThinkingSwitch | undefined
     /** Without that variable it renders as with thinking switched off. */
     readonly isOffByDefault: boolean
@@ -57,8 +57,8 @@ const needle = {
 }
 
 /**
- * Renders some forty small conversations, in a few milliseconds. What throws, loses text or moves it is not supported. `names`
- * are the variables that the template reads.
+ * Renders about forty small conversations, in a few milliseconds. Anything that throws, loses text or moves it is not supported. `names`:
+ * the variables that the template reads.
  */
 export function probeTraits(renderInput: (input: ProbeInput) => string, names: ReadonlySet<string>): TemplateTraits {
   let functionsAsText = false
@@ -66,13 +66,13 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
     try {
       return renderInput({ messages: [], tools: null, variables: {}, generationPrompt: true, functionsAsText, ...input })
     } catch {
-      // A template refuses what it cannot express by raising an exception, which answers the probe.
+      // A template refuses unsupported input by raising an exception, which answers the probe.
       return undefined
     }
   }
   const plainTurn = (tools: null | readonly unknown[]) =>
     [false, true].some((typed) => attempt({ messages: [say('user', needle.user, typed)], tools }) !== undefined)
-  // Firefunction adds the variable to a text, whether there are tools or not.
+  // Firefunction appends the variable to a text, even without tools.
   if (names.has('functions') && !plainTurn(null)) {
     functionsAsText = true
     functionsAsText = plainTurn(null)
@@ -90,7 +90,7 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
   const showsReasoning = (field: ReasoningField) =>
     calls.reasoningBesideCall.includes(field) ||
     shows([turn('user', needle.user), { ...turn('assistant', needle.reply), [field]: needle.reasoning }], [needle.reasoning])
-  // A template that prints content as JSON shows the parts' other keys as well.
+  // A template that prints content as JSON also shows the parts' other keys.
   const showsThinkingParts = () => {
     const content = [
       { ...thinkingPart(needle.reasoning), [needle.key]: '' },
@@ -154,7 +154,7 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
 
 const bareTool = { name: 'xFNx', parameters: { type: 'object', properties: { xPRMx: { type: 'string' } } } }
 
-/** Schemas that templates refuse or print in part, unless they print any. */
+/** Schemas that some templates refuse or print only in part. */
 const oddSchemas: readonly JsonObject[] = [
   { $ref: '#/$defs/xDEFx', $defs: { xDEFx: { type: ['xTYPx', 'null'], anyOf: [true, { not: { xKEYx: [] } }] } } },
   { type: 'object', properties: { xONEx: true, xTWOx: { type: 'array', items: false }, xTREx: { type: ['string', 'xNULx'] } } },

@@ -9,7 +9,7 @@ export type Turn =
       readonly role: 'assistant'
       readonly content: readonly ContentPart[]
       readonly reasoning?: string
-      /** The parts that the reasoning had at first, where a server has signed one. */
+      /** The original parts of the reasoning, if a server has signed one. */
       readonly signed?: readonly ReasoningPart[]
       readonly toolCalls: readonly ToolCallPart[]
       readonly name?: string
@@ -29,7 +29,7 @@ export function toTurns(messages: readonly Message[]): Turn[] {
   return turns
 }
 
-/** A turn as a message, with its text as it is written outside of templates. */
+/** A turn as a message, with its text in the form used outside templates. */
 export function toMessage(turn: Turn): Message {
   const content = turn.content.map((part) => (part.type === 'text' ? { ...part, text: plainText(part.text) } : part))
   if (turn.role !== 'assistant') return { ...turn, content }
@@ -37,7 +37,7 @@ export function toMessage(turn: Turn): Message {
   return { role: 'assistant', parts: [...thoughtsOf(turn), ...content, ...toolCalls], ...(name !== undefined && { name }) }
 }
 
-/** A signature is valid for the text that it was made for. */
+/** A signature is valid only for its original text. */
 function thoughtsOf({ reasoning, signed = [] }: Extract<Turn, { role: 'assistant' }>): readonly ReasoningPart[] {
   if (reasoning === undefined) return []
   return signed.length > 0 && reasoningOf(signed) === reasoning ? signed : [{ type: 'reasoning', text: reasoning }]

@@ -11,15 +11,15 @@ type Assistant = Extract<Turn, { role: 'assistant' }>
 type Result = Extract<Turn, { role: 'tool' }>
 
 /**
- * Writes calls as assistant text, and results as user turns: templates without tools would drop both silently. One that shows tools, and
- * results as they are, only lacks the calls.
+ * Writes calls as assistant text, and results as user turns: templates without tools would drop both silently. A template that shows tools
+ * and results only lacks the calls.
  */
 export function writeToolTurns(
   messages: readonly Turn[],
   { tools, resultsAlone }: Pick<TemplateTraits, 'tools' | 'resultsAlone'>,
   describer: ToolDescriber | undefined,
 ): Turn[] {
-  // A result refers to its call as the call was written: also by id if ids are written.
+  // A result refers to its call in the form of the call: with its id if ids are written.
   const named = new Set<string>()
   return messages.map((message): Turn => {
     if (message.role === 'tool') return tools && resultsAlone ? message : writeResult(message, named.has(message.toolCallId))
@@ -36,7 +36,7 @@ export function writeUnsupportedTurns(
   describer: ToolDescriber | undefined,
 ): Turn[] {
   let followsCalls = false
-  // A result refers to its call as the call was written.
+  // A result refers to its call in the form of the call.
   const writtenWithIds = new Set<string>()
   return messages.map((message, index): Turn => {
     if (message.role === 'tool') {
@@ -51,7 +51,7 @@ export function writeUnsupportedTurns(
   })
 }
 
-/** For servers that refuse a call without its result behind it, and the reverse: writes those alone. */
+/** For servers that refuse a call without a following result, and vice versa: writes those alone. */
 export function writeUnpairedTurns(messages: readonly Turn[]): Turn[] {
   const ordered = orderToolResults(messages)
   const paired = new Set<Result | ToolCallPart>()
@@ -62,7 +62,7 @@ export function writeUnpairedTurns(messages: readonly Turn[]): Turn[] {
       if (call !== undefined) paired.add(turn).add(call)
       open = open.filter((each) => each !== call)
     } else {
-      // Parallel calls may stand in turns of their own.
+      // Parallel calls may be in turns of their own.
       const isNext = ordered[index - 1]?.role === 'assistant'
       open = turn.role === 'assistant' ? [...(isNext ? open : []), ...turn.toolCalls] : []
     }
@@ -89,6 +89,6 @@ function writeResult({ toolCallId, name, content }: Result, isNamed: boolean): T
     content: plainText(joinText(content)),
   }
   const text = asForeign(JSON.stringify({ tool_result: result }))
-  // Pictures, which a text cannot hold.
+  // Pictures, which a text cannot contain.
   return { role: 'user', content: [{ type: 'text', text }, ...content.filter(({ type }) => type === 'media')] }
 }
