@@ -8,19 +8,19 @@ import { readsOf } from './servers/check-upstream.ts'
 import type { Profile } from './servers/profile.ts'
 import type { Upstream } from './servers/upstream.ts'
 
-/** An image of `detail: low` fits into a square of this edge, as OpenAI's do. */
+/** The longest edge of an image of `detail: low`, as in OpenAI's API. */
 const lowDetailEdge = 512
 
 type Fleet = {
   readonly upstreams: readonly Upstream[]
   readonly converter: MediaConverter
-  /** Media that follow each other get a line break between them. */
+  /** Adjacent media get a line break between them. */
   readonly separatesMedia: boolean
 }
 
 /**
- * The request with media that all servers which read them can decode: as they are, where possible. Rejects as `MediaConverter` does, at
- * the part's source. What no server reads stays as it is, and is refused by name later.
+ * Converts media of the request that the servers cannot decode. Rejects as `MediaConverter` does, at the part's source. Media that no
+ * server reads stay as they are: a later check refuses them by name.
  */
 export async function adaptMedia<R extends { readonly prompt: Prompt }>(
   request: R,
@@ -42,7 +42,7 @@ export async function adaptMedia<R extends { readonly prompt: Prompt }>(
 
 type Place = Fleet & { readonly at: CanonicalPath; readonly signal: AbortSignal }
 
-/** A video may become several pictures. */
+/** A video may become several images. */
 async function adaptAll<P extends ContentPart | OutputPart>(parts: readonly P[], place: Place): Promise<readonly P[]> {
   const adapted: (ContentPart | OutputPart)[] = []
   for (const [index, part] of parts.entries()) {
@@ -55,12 +55,12 @@ async function adaptAll<P extends ContentPart | OutputPart>(parts: readonly P[],
   return (place.separatesMedia ? adapted.flatMap(separate) : adapted) as P[]
 }
 
-/** A part, with a line break before it where another one of media is before it. */
+/** The part, preceded by a line break if the part before it is media too. */
 function separate<P extends ContentPart | OutputPart>(part: P, index: number, parts: readonly P[]): (P | TextPart)[] {
   return part.type === 'media' && parts[index - 1]?.type === 'media' ? [{ type: 'text', text: '\n' }, part] : [part]
 }
 
-/** Whether an image is made smaller for `detail: low`. */
+/** Whether `detail: low` makes an image smaller. */
 export function isLarge({ width = 0, height = 0 }: MediaBytes): boolean {
   return Math.max(width, height) > lowDetailEdge
 }
@@ -105,7 +105,7 @@ async function adaptImage(
   { profiles, isDecoded, converter, signal }: ImageWork,
 ): Promise<MediaPart> {
   const { detail, ...plain } = part
-  // Servers with `detail` do it themselves.
+  // Servers that support `detail` shrink images themselves.
   const shrinks = detail === 'low' && profiles.some(({ ignoresDetail }) => ignoresDetail === true)
   const turns = profiles.some(({ ignoresRotation }) => ignoresRotation === true) && converter.isTurned(media)
   if (isDecoded && !(converter.hasImages && ((shrinks && isLarge(media)) || turns))) return part

@@ -5,7 +5,7 @@ import { adaptMedia } from './adapt-media.ts'
 import type { OwnPrompts } from './own-prompts.ts'
 import { type Discovery, type Upstream, underTemplate } from './servers/upstream.ts'
 
-/** A conversation that a server will read. */
+/** A request whose conversation a server will read. */
 export type AdaptedRequest = { readonly prompt: Prompt } & Partial<Pick<GenerationRequest, 'reasoning' | 'toolChoice'>>
 
 type Servers = {
@@ -17,8 +17,8 @@ type Servers = {
 }
 
 /**
- * The request with media as the servers decode them, and with its conversation as their template renders it. Where conversations go as
- * text, `OwnPrompts` heals them, and media are refused anyway. A promise where there is something to do.
+ * Converts media for the servers, and changes the conversation to a form that their template renders. `OwnPrompts` does the latter itself
+ * for conversations that go as text, which cannot hold media anyway. Returns a promise only if there is something to do.
  */
 export function adaptRequest<R extends AdaptedRequest>(given: R, servers: Servers, signal: AbortSignal): R | Promise<R> {
   const { discovery, upstreams, prompts, converter, separatesMedia = false } = servers
@@ -29,7 +29,7 @@ export function adaptRequest<R extends AdaptedRequest>(given: R, servers: Server
       ? request
       : adaptMedia(request, { upstreams, converter, separatesMedia }, signal)
   const { prompt, reasoning = {}, toolChoice } = given
-  // Another Dragoman heals by itself.
+  // Another Dragoman does this itself.
   if (prompt.type !== 'chat' || profile === 'dragoman') return withMedia(given)
   const rendered = { prompt, reasoning, ...(toolChoice !== undefined && { toolChoice }) }
   const healing = prompts.heal(rendered, chatTemplate, signal)

@@ -14,29 +14,29 @@ import { usesOurGrammar } from './wire/body/output-fields.ts'
 import { renderRemotely } from './wire/tokenizer.ts'
 
 type FrontDeps = {
-  /** The prompt, where it was rendered here. */
+  /** The prompt, if it was rendered here. */
   readonly own: OwnPrompt | undefined
   readonly chatTemplate: string | undefined
   readonly settings: FormatSettings
-  /** Asks one of the servers. */
+  /** Calls one of the servers. */
   ask(call: (access: UpstreamAccess) => Promise<string>): Promise<string>
 }
 
-/** Whether one of the upstreams gets this conversation with a grammar of ours. */
+/** Whether one of the upstreams gets this conversation with one of our grammars. */
 export function needsFront(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
   if (request.prompt.type !== 'chat') return false
   const { output } = request
   return upstreams.some(({ profile }) => callsByGrammar(request, profile) || (output.type !== 'text' && usesOurGrammar(profile)))
 }
 
-/** The operator's tags are not those of the template: a server that divides thoughts from answers does not know them. */
+/** Whether the operator configured other reasoning tags than the template has: a server that separates the reasoning does not know them. */
 export function hasForeignTags(chatTemplate: string | undefined, { reasoningTags }: FormatSettings): boolean {
   return reasoningTags !== undefined && !hasTags(recogniseFormat(chatTemplate).reasoning, reasoningTags)
 }
 
 /**
- * What the model may write before a constrained answer, by the end of the prompt; undefined where the servers render it and do not
- * show it.
+ * The text that the model may write before a constrained answer, judged by the end of the prompt. Undefined if the servers render the
+ * prompt without showing it.
  */
 export async function findFront(
   { prompt, reasoning, toolChoice }: GenerationRequest,
@@ -52,7 +52,7 @@ export async function findFront(
     ? continuesThought(prompt, tags)
     : tags !== undefined && text.trimEnd().endsWith(tags.open.trim())
   const atEnd = reasoningAtEnd({ text, traced: text, startsInReasoning }, prompt, tags)
-  // A server thinks unless it is told not to.
+  // Servers think by default.
   return {
     format: { ...format, startsInReasoning },
     front: reasoningFront(reasoning, atEnd, () => true),
@@ -60,7 +60,7 @@ export async function findFront(
   }
 }
 
-/** What is wrong with the request is said when it is written. */
+/** Errors in the request are reported when its body is written. */
 function unknown(error: unknown): undefined {
   if (error instanceof AppError || error instanceof UpstreamError) return undefined
   throw error

@@ -8,26 +8,26 @@ import type { Upstream } from './servers/upstream.ts'
 import type { UpstreamBody } from './wire/body/chat-body.ts'
 import { requestBody } from './wire/body/request-body.ts'
 
-/** What the check found out about a request. */
+/** The result of checking a request. */
 export type CheckedRequest = {
-  /** The first upstream that can do it. */
+  /** The first upstream that supports the request. */
   readonly upstream: Upstream
-  /** The request to it. */
+  /** The body for that upstream. */
   readonly body: UpstreamBody
-  /** Why the ones before it cannot. */
+  /** Why the upstreams before it refused. */
   readonly refusals: ReadonlyMap<Upstream, AppError>
 }
 
 type Fleet = { readonly replicas: Pick<Replicas, 'upstreams'>; readonly grammars: Pick<GrammarCompiler, 'compile'> }
 
 /**
- * Writes the request for the first upstream that can do it: the others need not be known. Rejects as `checkUpstream` and `requestBody`
- * do, with the most helpful refusal when none can.
+ * Writes the request for the first upstream that supports it; the others are not checked. If no upstream does, rejects as `checkUpstream`
+ * and `requestBody` do, with the most helpful refusal.
  */
 export async function checkRequest(counted: CountedRequest, { replicas, grammars }: Fleet): Promise<CheckedRequest> {
   const { request } = counted
   let compiled: ReturnType<GrammarCompiler['compile']> | undefined
-  // One grammar for all: what took too long for one is not tried for the next.
+  // One grammar for all upstreams: a compilation that took too long is not repeated for the next one.
   const once: typeof grammars = {
     compile: (grammarRequest) => {
       compiled ??= grammars.compile(grammarRequest)
@@ -48,7 +48,10 @@ export async function checkRequest(counted: CountedRequest, { replicas, grammars
   throw mostHelpful(refusals.values()) ?? new AppError('model-unavailable', 'none of the servers behind this model is known')
 }
 
-/** How far the constraint of a request is enforced. What others' servers enforce, or routers before them pass on, only the output shows. */
+/**
+ * How strictly the constraint of a request is enforced. If somebody else's server, or one behind a router, enforces it, only the output
+ * shows whether it did.
+ */
 export function enforcementOf(
   { structured }: UpstreamBody,
   { isOwnServer }: Pick<RemoteEngineOptions, 'isOwnServer'>,

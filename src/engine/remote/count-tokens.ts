@@ -10,8 +10,8 @@ import { sendFolded } from './wire/send-folded.ts'
 import { countRemotely } from './wire/tokenizer.ts'
 
 /**
- * Whether the prompt of a request is to be counted before it is sent: it may be too long for a replica, or its caller is told the count
- * first, and a replica that can count would tell it at the end.
+ * Whether the prompt has to be counted before the request is sent: because it may be too long for a replica, or because the caller gets the
+ * count first and a replica that could count reports it only at the end.
  */
 export function needsCount(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
   if (!fitsSurely(request, upstreams)) return true
@@ -20,14 +20,14 @@ export function needsCount(request: GenerationRequest, upstreams: readonly Upstr
   )
 }
 
-/** llama-server has the count beside its timings. */
+/** llama-server reports the count together with its timings. */
 function tellsLate({ protocol, runningUsage, extras }: Profile): boolean {
   return protocol !== 'messages' && !runningUsage && !('timings_per_token' in extras)
 }
 
 /**
- * Whether a request fits every upstream without being counted. A token is at least a byte; counting costs a round trip. Media are counted
- * wherever a server can: an image is anything from 16 to 4,096 tokens.
+ * Whether a request certainly fits every upstream. A token is at least one byte, so short requests need no count, which would cost a round
+ * trip. Media are counted if a server can: an image is anything from 16 to 4,096 tokens.
  */
 function fitsSurely(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
   const { prompt, maxOutputTokens = 1 } = request
@@ -38,7 +38,7 @@ function fitsSurely(request: GenerationRequest, upstreams: readonly Upstream[]):
 
 type Ask = <T>(call: (access: UpstreamAccess) => Promise<T>) => Promise<T>
 
-/** The tokens of a request's prompt, by the tokenizer of one of its upstreams; undefined where they cannot be counted. */
+/** The tokens of a request's prompt, counted by one of its upstreams. Undefined if no upstream can. */
 export async function countInput(
   { prompt, reasoning, toolChoice }: GenerationRequest,
   ask: Ask,
@@ -51,15 +51,18 @@ export async function countInput(
     return await ask((access) => sendFolded(conversation, access.upstream, (folded) => countRemotely(folded, access)))
   } catch (error) {
     signal.throwIfAborted()
-    // Media that cannot be decoded.
+    // The media cannot be decoded.
     if (error instanceof AppError && error.code === 'invalid-request') throw error
-    // Uncounted, the server refuses a prompt that is too long by itself.
+    // Without a count, the server itself refuses a prompt that is too long.
     if (error instanceof AppError || error instanceof UpstreamError) return undefined
     throw error
   }
 }
 
-/** The usage of a reply whose server reported none: the prompt by its tokenizer (0 without one), the output by its pieces. */
+/**
+ * The usage of a reply whose server reported none. The prompt is counted with the server's tokenizer (0 without one), the output by its
+ * pieces.
+ */
 export async function countUsage(access: UpstreamAccess, request: GenerationRequest, outputTokens: number): Promise<Usage> {
   const inputTokens = (await countInput(request, (call) => call(access), access.signal)) ?? 0
   return { inputTokens, cachedInputTokens: 0, outputTokens, reasoningTokens: 0 }

@@ -50,7 +50,7 @@ import { createReplyFormat } from './wire/reply/reply-format.ts'
 import { readingFields } from './wire/reply/thought-parser.ts'
 
 const retryLaterMs = 5000
-/** For those who give no key that several processes have. */
+/** For callers that pass no key shared by several processes. */
 const hashInProcess = namesWith(randomBytes(32))
 
 /** An engine over one or more servers of the same model. */
@@ -58,7 +58,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
   return new RemoteEngine(options)
 }
 
-/** What lives from the first use of an engine until it is closed. */
+/** Lives from the first use of an engine until it is closed. */
 type Session = GenerationDeps & {
   readonly replicas: Replicas
   readonly grammars: GrammarCompiler
@@ -106,7 +106,7 @@ class RemoteEngine implements Engine {
     }
   }
 
-  /** Health checks go on by themselves: a failed engine becomes ready when one of its servers is back. */
+  /** Health checks run independently: a failed engine becomes ready when one of its servers is back. */
   get state(): EngineState {
     return this.#state.current
   }
@@ -168,7 +168,7 @@ class RemoteEngine implements Engine {
     this.#session = undefined
     this.#state.current = { type: 'stopped' }
     if (session === undefined) return
-    // The replicas first: running requests then fail with their reason, not with that of the closed connection.
+    // Closes the replicas first, so that running requests fail with their reason, not with that of the closed connection.
     const { replicas, client, grammars, templates, prompts } = session
     await Promise.all([replicas, client, grammars, templates, prompts].map((part) => part.close()))
   }
@@ -200,13 +200,13 @@ class RemoteEngine implements Engine {
       ? await countInput(request, (call) => this.#ask(signal, call, request.callerKeys), signal)
       : undefined
     const counted = { request, model: id, inputTokens }
-    // Before a slot is taken: what no replica can do is refused at once.
+    // Checked before a slot is taken, so that a request that no replica supports is refused immediately.
     const checked = await checkRequest(counted, session)
     return {
       ...(inputTokens !== undefined && { inputTokens }),
       ...ignoredFields(given, { upstreams: session.replicas.upstreams, converter: this.#options.converter }),
       ...(outputFormat !== undefined && { outputFormat }),
-      // It is in the request as it is sent, or the check has refused it.
+      // The minimum is in the request as sent, or the check has refused it.
       keepsMinimum: true,
       reportsPrompt: true,
       ...enforcementOf(checked.body, this.#options),
@@ -249,7 +249,7 @@ class RemoteEngine implements Engine {
     return adaptRequest(request, { discovery, upstreams: replicas.upstreams, prompts, converter, separatesMedia }, signal)
   }
 
-  /** A conversation as text, where the servers take nothing else. */
+  /** Renders a conversation as text, for servers that accept nothing else. */
   #writeOwn({ session, discovery }: OpenSession, request: OwnRequest, signal: AbortSignal): Promise<OwnPrompt> | undefined {
     const { protocol, chatTemplate } = discovery
     const isText = protocol === 'completions' || session.prompts.isSentAsText(request)
@@ -265,7 +265,7 @@ class RemoteEngine implements Engine {
     }
   }
 
-  /** Whether the caller brings a key for a replica that is known. */
+  /** Whether the caller brings a key for one of the known replicas. */
   #usesKeys({ replicas }: Session, { callerKeys }: GenerationRequest): boolean {
     return callerKeys !== undefined && replicas.places.some((place) => callerAccess(callerKeys, place) !== undefined)
   }
@@ -274,7 +274,7 @@ class RemoteEngine implements Engine {
     return this.#callReplica({ tokens: 0, isAuxiliary: true, callerKeys }, signal, call)
   }
 
-  /** One call that any replica may answer. */
+  /** A call that any replica may answer. */
   async #callReplica<T>(load: Load, signal: AbortSignal, call: Call<T>): Promise<T> {
     const { session } = await this.#ensureOpen(signal)
     const { client } = session
@@ -300,7 +300,7 @@ class RemoteEngine implements Engine {
     return this.#session
   }
 
-  /** Tries to reach the servers; the model has failed when it cannot, unless there are none. */
+  /** Tries to reach the servers. On failure the model has failed, unless it has no servers at the moment. */
   async #reach<T>(session: Session, signal: AbortSignal, reach: () => Promise<T>): Promise<T> {
     try {
       return await reach()
@@ -321,7 +321,7 @@ class RemoteEngine implements Engine {
     const source = 'follow' in endpoints ? endpoints : fixedSource(endpoints)
     const client = new UpstreamClient({ connections })
     this.#state.current = { type: 'starting' }
-    // Also without a server: requests wait for one.
+    // Called even without a server: requests wait for one.
     const onUsable = () => {
       if (this.#state.current.type === 'starting' || this.#state.current.type === 'failed')
         this.#state.current = { type: 'ready' }
@@ -372,7 +372,7 @@ function draining(id: string): AppError {
   return new AppError('shutting-down', `model '${id}' is being unloaded; try again later`)
 }
 
-/** The engine's edge: inside, a failed exchange is an `UpstreamError`; callers of the engine see `AppError` only. */
+/** The boundary of the engine: inside, a failed exchange is an `UpstreamError`; callers of the engine get only `AppError`. */
 async function atEdge<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -381,12 +381,12 @@ async function atEdge<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** For a promise of such work: the error as callers see it. */
+/** Rethrows an error of such work in the form for callers. */
 function failAtEdge(error: unknown): never {
   throw error instanceof UpstreamError ? toAppError(error) : error
 }
 
-/** With the scale of each adapter: where a request has none, the server would go on from prompts that it read with others. */
+/** Sets the scale of each adapter. If a request omitted them, the server would reuse cached prompts that it computed with other scales. */
 function withAdapters(given: GenerationRequest, { adapters, id }: Pick<RemoteEngineOptions, 'adapters' | 'id'>): SentRequest {
   if (adapters === undefined) {
     refuseAdapterChoice(given, id)

@@ -1,16 +1,19 @@
 import type { ContentPart, GenerationRequest, Message, OutputPart, Prompt } from '../../contract/request.ts'
 
-/** What parts of a prompt count as, besides the bytes of their texts. */
+/** The sizes of the parts of a prompt, besides the bytes of its texts. */
 type Additions = { readonly perPrompt: number; readonly perMessage: number; readonly perMedia: number; readonly perJson: number }
 
-/** The most: what templates may add, JSON with more white space, and the tokens that common models make of an image at most. */
+/** Upper bounds: the additions of templates, JSON with more white space, and the most tokens that common models use for an image. */
 const most: Additions = { perPrompt: 256, perMessage: 64, perMedia: 4096, perJson: 2 }
-/** An image is some thousand tokens, of four bytes. */
+/** An image takes some thousand tokens of four bytes. */
 const usual: Additions = { perPrompt: 0, perMessage: 16, perMedia: 4096, perJson: 1 }
 /** The assumed output of a request without a limit. */
 const usualOutput = 512
 
-/** An upper bound of a request's tokens without a tokenizer: a token is at least a byte. For skipping the count of what surely fits. */
+/**
+ * An upper bound of a request's tokens that needs no tokenizer, because a token is at least one byte. Requests that fit by this bound need
+ * no count.
+ */
 export function estimateTokens({
   prompt,
   maxOutputTokens = usualOutput,
@@ -18,7 +21,7 @@ export function estimateTokens({
   return sizeOfPrompt(prompt, most) + maxOutputTokens
 }
 
-/** The bytes of a prompt, of which a model makes a number of tokens that is nearly proportional. */
+/** The size of a prompt in bytes, to which its number of tokens is nearly proportional. */
 export function promptBytes(prompt: Prompt): number {
   return sizeOfPrompt(prompt, usual)
 }

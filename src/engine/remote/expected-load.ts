@@ -5,25 +5,25 @@ import { promptBytes } from './estimate-tokens.ts'
 type Load = {
   /** The likely tokens of the prompt. */
   readonly promptTokens: number
-  /** With those of the output. */
+  /** Those of the prompt and the output together. */
   readonly tokens: number
 }
 
-/** How much of what is known remains after another reply. */
+/** The weight that the past keeps after each further reply. */
 const decay = 0.98
 const usualBytesPerToken = 4
-/** What the usual ratio counts as, in tokens, beside what was seen. */
+/** The weight of the usual ratio, in tokens, against the observed ones. */
 const usualWeight = 1000
-/** The output of a model that has not replied yet. */
+/** Assumed for a model that has not replied yet. */
 const usualOutput = 512
 
-/** What requests to one model are likely to cost, by what its replies have cost. A bound of it is `estimateTokens`. */
+/** Predicts the cost of requests to one model from the cost of its past replies. For an upper bound, see `estimateTokens`. */
 export class ExpectedLoad {
   #bytes = usualWeight * usualBytesPerToken
   #tokens = usualWeight
   #meanOutput: number | undefined
 
-  /** `inputTokens`: the tokens of the prompt, where they were counted. */
+  /** `inputTokens`: the tokens of the prompt, if counted. */
   of(
     {
       prompt,
@@ -37,11 +37,11 @@ export class ExpectedLoad {
     return { promptTokens, tokens: promptTokens + choices * output }
   }
 
-  /** What a reply to the request has cost. */
+  /** Records the cost of a reply to the request. */
   learn({ prompt, choices }: Pick<GenerationRequest, 'prompt' | 'choices'>, { inputTokens, outputTokens }: Usage): void {
     const output = outputTokens / choices
     this.#meanOutput = this.#meanOutput === undefined ? output : this.#meanOutput * decay + output * (1 - decay)
-    // 0: it was not counted.
+    // 0 means not counted.
     if (inputTokens === 0 || prompt.type === 'tokens') return
     this.#bytes = this.#bytes * decay + promptBytes(prompt)
     this.#tokens = this.#tokens * decay + inputTokens

@@ -1,7 +1,7 @@
 import type { EngineFacts } from '../../contract/engine.ts'
 import type { Replicas } from './fleet/replicas.ts'
 
-/** The facts of the model as a whole: the most that any of its replicas can do. */
+/** The facts of the model as a whole: the best of its replicas. */
 export function factsOf(
   replicas: Pick<Replicas, 'upstreams' | 'discovery'> | undefined,
   configuredLength: number | undefined,

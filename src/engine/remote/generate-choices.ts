@@ -11,7 +11,7 @@ import type { CountedRequest } from './servers/check-upstream.ts'
 /** A request that was counted and checked. */
 export type PreparedRequest = CountedRequest & { readonly checked: CheckedRequest }
 
-/** Generates all choices in one reply, or in one reply each where the replica makes one choice per request. */
+/** Generates all choices in one reply, or in separate replies if the replica makes one choice per request. */
 export function generateChoices(deps: GenerationDeps, prepared: PreparedRequest, sink: ReplySink): Promise<unknown> {
   const { request } = prepared
   const plan: ReplyPlan = {
@@ -24,7 +24,7 @@ export function generateChoices(deps: GenerationDeps, prepared: PreparedRequest,
   return request.choices === 1 ? generateReply(deps, plan, sink) : generateSeveral(deps, plan, sink)
 }
 
-/** What the caller says belongs together; what others call the same has nothing to do with it. */
+/** The caller's hints about which requests share a prefix. They are scoped to the caller: equal values of others are unrelated. */
 function callerKeysOf({ forwarded, origin }: GenerationRequest): readonly string[] {
   const named = [forwarded?.promptCacheKey, origin?.session].filter((key) => key !== undefined && key !== '')
   return named.map((key) => `${origin?.caller ?? ''}\n${key}`)
@@ -87,13 +87,13 @@ async function generateOneByOne(
   return usages
 }
 
-/** Serialises parallel replies: while the reader is busy with an event of one, the events of the others wait. */
+/** Serialises parallel replies: while the reader handles an event of one, the events of the others wait. */
 function oneAtATime<Event>(emit: Emit<Event>): Emit<Event> {
   let last: Promise<void> | undefined
   return (event) => {
     const pending = last === undefined ? emit(event) : last.then(() => emit(event))
     if (pending === undefined) return undefined
-    // After a failure `last` stays rejected, so that nothing is emitted any more.
+    // After a failure `last` stays rejected, so that nothing more is emitted.
     const turn = pending.then(() => {
       if (last === turn) last = undefined
     })
@@ -102,7 +102,7 @@ function oneAtATime<Event>(emit: Emit<Event>): Emit<Event> {
   }
 }
 
-/** With a seed of its own: the same seed would give the same choice each time. */
+/** Each choice has its own seed: the same seed would give the same choice each time. */
 function singleChoice(request: GenerationRequest, choice: number): GenerationRequest {
   const { seed } = request.sampling
   return { ...request, choices: 1, ...(seed !== undefined && { sampling: { ...request.sampling, seed: seed + choice } }) }

@@ -30,30 +30,30 @@ import { sendFolded } from './wire/send-folded.ts'
 
 export type GenerationDeps = RetryDeps & {
   readonly expected: ExpectedLoad
-  /** Requests go where their prompts were read. */
+  /** Requests prefer replicas that have seen their prompts. */
   readonly hasAffinity: boolean
   readonly client: UpstreamClient
   readonly grammars: Pick<GrammarCompiler, 'compile'>
-  /** What a request to this replica says of where it comes from. */
+  /** The headers that tell this replica where a request comes from. */
   headersOf(
     request: Pick<GenerationRequest, 'origin'> & Partial<Pick<GenerationRequest, 'prompt' | 'forwarded'>>,
     replica: Pick<ReplicaAttempt, 'endpoint' | 'upstream' | 'trace'>,
   ): Readonly<Record<string, string>>
 }
 
-/** One upstream request, and its repetitions and continuations on other replicas. */
+/** One upstream request, with its repetitions and continuations on other replicas. */
 export type ReplyPlan = CountedRequest & {
   /** The number of the reply's first choice. */
   readonly firstChoice: number
   readonly affinityKeys: readonly AffinityKey[]
-  /** The likely cost, and the part of it that is the prompt's. */
+  /** The likely cost, and the prompt's part of it. */
   readonly tokens: number
   readonly promptTokens: number
-  /** The result of the check of this very request; absent for a request derived from the checked one. */
+  /** The result of checking this very request. Absent for a request derived from the checked one. */
   readonly checked?: CheckedRequest
 }
 
-/** Where the events of a reply go, and when they are no longer wanted. */
+/** The recipient of a reply's events, and the signal that they are no longer wanted. */
 export type ReplySink = {
   readonly signal: AbortSignal
   readonly emit: Emit<EngineEvent>
@@ -64,12 +64,12 @@ export type ReplySink = {
 /** `one-choice-only`: nothing was sent, because the replica's kind makes one choice per request. */
 type ReplyEnd = 'done' | 'one-choice-only' | MissingChoices
 
-/** The reply is complete but for these choices, which the server left out: it ignores `n`. */
+/** The reply is complete except for these choices: the server ignores `n`. */
 type MissingChoices = { readonly missing: readonly number[] }
 
 /**
- * Sends the request to a replica, to another when that fails before the first event, and has a reply that breaks later continued
- * where possible. The last event is `usage`; every failure rejects.
+ * Sends the request to a replica, or to another one if that fails before the first event. Has a reply that breaks off later continued if
+ * possible. The last event is `usage`; every failure rejects.
  */
 export function generateReply(deps: GenerationDeps, plan: ReplyPlan, sink: ReplySink): Promise<ReplyEnd> {
   const task = new ReplyTask(deps, plan, sink)
@@ -122,7 +122,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     return this.#plan.request.origin
   }
 
-  /** A replica was to continue what another had begun. */
+  /** A replica was to continue a reply that another one had begun. */
   get isContinuation(): boolean {
     return this.#reader?.isResumed === true && !this.#emit.hasFailed
   }
@@ -155,7 +155,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     return { type: 'answered', value: missing.length === 0 ? 'done' : { missing }, facts }
   }
 
-  /** What the reply has cost. One that another replica had begun says nothing of the request as it was. */
+  /** Records the cost of the reply. A continued reply says nothing about the original request. */
   #learn(replica: ReplicaAttempt, { usage }: ReplyFacts): void {
     if (usage === undefined || this.#reader?.isResumed === true) return
     replica.learn(usage.inputTokens, usage.cachedInputTokens)
@@ -173,7 +173,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     return this.#reply?.receivedBytes ?? 0
   }
 
-  /** Before the reply has begun, a new one: the next replica may be of another kind. */
+  /** Creates a new reader until the reply has begun: the next replica may be of another kind. */
   #readerFor(profile: Profile): ReplyReader {
     const { request, firstChoice } = this.#plan
     if (this.#reader?.hasBegun === true) this.#reader.resume(profile)
@@ -181,11 +181,11 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     return this.#reader
   }
 
-  /** The request for this upstream: as prepared, made anew, or the rest of a reply that has begun. */
+  /** The body for this upstream: as prepared, written anew, or for the rest of a reply that has begun. */
   #bodyFor(given: SentRequest, upstream: Upstream, reader: ReplyReader): UpstreamBody | Promise<UpstreamBody> {
     const plan = { ...this.#plan, request: given }
     const { checked, inputTokens } = plan
-    // An upstream is replaced, never changed, when a probe finds something new: for the same object, the check still holds.
+    // A probe that finds something new replaces the upstream and never changes it. So for the same object, the check still holds.
     const refusal = checked?.refusals.get(upstream)
     if (refusal !== undefined) throw refusal
     if (!reader.hasBegun) {
@@ -214,7 +214,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     let hasToken = false
     let emitting: Promise<void> | undefined
     const take = (value: unknown) => {
-      // A request that has moved reads the same text from another replica: what is left of these bytes is not for it.
+      // A request that has moved reads the same text from another replica: the rest of these bytes must be dropped.
       replica.signal.throwIfAborted()
       const events = reader.read(value)
       // Progress reports of a prompt count, too.
@@ -233,20 +233,20 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       if (this.signal.aborted || !(error instanceof UpstreamError) || !reader.isFinished) throw error
       return { saidDone: false }
     } finally {
-      // What was read counts as received, so the next replica's text comes after it.
+      // Emitted events count as received, so the next replica's text comes after them.
       if (emitting !== undefined && !this.signal.aborted) await orAborted(emitting, this.signal).catch(() => undefined)
       if (reply.lateEvents > 0 && this.signal.aborted) this.#sink.onTokensAfterCancel(reply.lateEvents)
     }
   }
 
-  /** Also drops events of the bytes in which the cancellation fell. */
+  /** Drops the events of the chunk in which the request was cancelled, too. */
   readonly #emitWanted: Emit<EngineEvent> = (event) => {
     this.signal.throwIfAborted()
     return this.#emit.emit(event)
   }
 }
 
-/** What is left of the request after the reply so far; undefined where the upstream cannot continue it. */
+/** The remaining request after the reply so far. Undefined if the upstream cannot continue it. */
 function remaining(request: GenerationRequest, reader: ReplyReader, upstream: Upstream): GenerationRequest | undefined {
   const text = reader.continuable
   return text === undefined ? undefined : continued(request, { text, outputTokens: reader.outputTokens }, upstream)
@@ -265,7 +265,7 @@ function cannotContinue({ profile }: Upstream): AppError {
   return new AppError('unsupported-field', `a server of this kind (${profile.name}) cannot continue an answer`)
 }
 
-/** The client's request is not at fault, whatever the last replica says: it was accepted once. */
+/** The request was accepted once, so it is not at fault, no matter what the last replica reports. */
 function notContinued(error: unknown): AppError {
   const { message } = toAppError(error)
   return new AppError('upstream-failed', `the server behind this model broke off, and no other could continue: ${message}`, {

@@ -9,7 +9,7 @@ import type { Upstream } from './servers/upstream.ts'
 
 type Fleet = { readonly upstreams: readonly Upstream[]; readonly converter: MediaConverter | undefined }
 
-/** The places of a request that no server honours, and that it allows to ignore. */
+/** The fields of a request that no server honours and that may be ignored. */
 export function ignoredFields(request: GenerationRequest, fleet: Fleet): Pick<PreparedGeneration, 'ignored'> {
   const ignored = [
     ...ignoredLoops(request, fleet),
@@ -20,20 +20,20 @@ export function ignoredFields(request: GenerationRequest, fleet: Fleet): Pick<Pr
   return ignored.length === 0 ? {} : { ignored }
 }
 
-/** A guard, which clients of tabbyAPI always send. */
+/** A guard against loops, which clients of tabbyAPI always send. */
 function ignoredLoops({ sampling }: GenerationRequest, { upstreams }: Fleet): readonly CanonicalPath[] {
   const isOff = changesNothing('loopWindow', sampling) || upstreams.some(({ profile }) => profile.fields.own === true)
   return isOff ? [] : [['sampling', 'loopWindow']]
 }
 
-/** A budget of tokens for reasoning, which the server may ignore: few others than Messages have one. */
+/** A budget of reasoning tokens, which the server may ignore: outside of Messages, few have one. */
 function ignoredBudget({ reasoning }: GenerationRequest, { upstreams }: Fleet): readonly CanonicalPath[] {
   if (reasoning.isWish !== true || (reasoning.budgetTokens ?? 0) === 0) return []
   const isTaken = upstreams.some(({ profile }) => profile.protocol === 'messages' || profile.reasoningBudget === true)
   return isTaken ? [] : [['reasoning', 'budgetTokens']]
 }
 
-/** Wishes about thinking that no server takes. */
+/** Wishes about thinking that no server accepts. */
 function ignoredWishes({ reasoning }: GenerationRequest, { upstreams }: Fleet): readonly CanonicalPath[] {
   const { isWish, enabled, effort, preserve } = reasoning
   if (isWish !== true) return []
@@ -45,7 +45,7 @@ function ignoredWishes({ reasoning }: GenerationRequest, { upstreams }: Fleet): 
   ]
 }
 
-/** `detail: low` of large images, where a server has no such field, and no sharp makes them small here. */
+/** `detail: low` of large images, if a server has no such field and sharp is not installed to shrink them here. */
 export function ignoredDetails(
   { prompt }: { readonly prompt: Prompt },
   { upstreams, converter }: Fleet,

@@ -5,14 +5,14 @@ import { toAppError } from './transport/upstream-error.ts'
 
 export type { ListedModel } from './servers/list-models.ts'
 
-/** Asks one server which models it has. */
+/** Lists the models of one server. */
 export interface ModelLister {
-  /** Rejects with an `AppError` that names neither the key nor what the server said of it. */
+  /** Rejects with an `AppError` that names neither the key nor the server's text about it. */
   list(signal: AbortSignal): Promise<readonly ListedModel[]>
   close(): Promise<void>
 }
 
-/** Nothing is asked before `list`. */
+/** Sends nothing before `list`. */
 export function createModelLister(options: Pick<Endpoint, 'url' | 'apiKey'> & { readonly profile?: ProfileName }): ModelLister {
   const { profile, ...address } = options
   const endpoint: Endpoint = { id: address.url, weight: 1, ...address }

@@ -18,56 +18,56 @@ import type { RouterKind } from './servers/router-kinds.ts'
 /** The servers of a model, and how they are used. */
 export type RemoteEngineOptions = FormatSettings & {
   readonly id: string
-  /** The servers, or where they come from; they may change then. */
+  /** The servers, or the source that lists them, whose set may change. */
   readonly endpoints: readonly FoundEndpoint[] | EndpointSource
-  /** For the requests of a server that has left; then they are continued elsewhere. 30 s by default. */
+  /** The time for which the requests of a removed server may continue there. Afterwards they are continued elsewhere. 30 s by default. */
   readonly drainMs?: number
-  /** How long a request waits while there are no servers. Five minutes by default. */
+  /** How long a request waits for a server while there are none. Five minutes by default. */
   readonly holdMs?: number
   /** Absent: the servers are probed. */
   readonly profile?: ProfileName
-  /** The protocol of conversations; absent: that of the kind of server, or the one that it has. */
+  /** The protocol of conversations. Absent: the usual one of the kind of server, or the one that it supports. */
   readonly protocol?: Protocol
-  /** The servers' name for the model; absent: our id, or the only model that a server has. */
+  /** The servers' name for the model. Absent: our id, or a server's only model. */
   readonly upstreamModel?: string
   readonly contextLength?: number
-  /** For servers that take texts only: reads the model's chat template, which they need not report; undefined: they do. */
+  /** For servers that accept only text: reads the model's chat template, which they need not report. Undefined: they report it. */
   readonly readTemplate?: () => Promise<OwnTemplate | undefined>
-  /** Whether those servers put the BOS token before a prompt; absent: as the model's tokenizer does. */
+  /** Whether those servers put the BOS token before a prompt. Absent: as the model's tokenizer does. */
   readonly addsBos?: boolean
-  /** Defaults for what a request leaves open. */
+  /** Defaults for sampling parameters that a request omits. */
   readonly sampling?: Sampling
-  /** The adapters of a llama-server, in its order: each request says which are used. */
+  /** The adapters of a llama-server in its order. Each request names those that it uses. */
   readonly adapters?: readonly Adapter[]
-  /** Converts media that the servers cannot decode; absent: they get them as they are. */
+  /** Converts media that the servers cannot decode. Absent: media are sent as they are. */
   readonly converter?: MediaConverter
-  /** Media that follow each other get a line break between them. */
+  /** Adjacent media get a line break between them. */
   readonly separatesMedia?: boolean
-  /** What the servers do besides language. */
+  /** The services that the servers offer besides language. */
   readonly services?: readonly ServiceKind[]
   /** Parallel requests for each server. */
   readonly connections: number
-  /** Whether servers of unknown kind are probed with small requests; false by default. */
+  /** Whether servers of unknown kind are probed with small requests. False by default. */
   readonly probesAbilities?: boolean
-  /** The server is a child of this process: it is known to enforce the grammars that it gets, and nothing lies on the way to it. */
+  /** The server is a child of this process: it certainly enforces the grammars that it gets, and nothing is in between. */
   readonly isOwnServer?: true
-  /** Servers that think unless they are told not to are told so where their template's default is off. */
+  /** If the template's default is off, servers that would think by default get a request not to. */
   readonly followsTemplate?: boolean
-  /** Hears what becomes of attempts, and of servers that fail. */
+  /** Notified of the outcomes of attempts, and of failing servers. */
   readonly observer?: FleetObserver
-  /** What the endpoints are that balance themselves; absent: any of them. */
+  /** The kind of router that the endpoints are. Absent: any. */
   readonly router?: RouterKind
   /** The objectives that are sent to a router, by lane. */
   readonly objectives?: CallHeaderOptions['objectives']
-  /** Names sessions to routers; absent: as no other process does. */
+  /** Hashes session names for routers. Absent: with a key of this process only. */
   readonly hash?: CallHeaderOptions['hash']
   /** The URLs of servers that an operator has taken out of use. */
   readonly drains?: WatchedSet<string>
-  /** What other processes find out about the servers; absent: there are none. */
+  /** Exchanges check results with other processes. Absent: there are none. */
   readonly checkNews?: CheckNews
-  /** How servers that are new or back begin; absent: with all of their load. */
+  /** How new or returning servers begin. Absent: with all of their load. */
   readonly warmUp?: WarmUp
-  /** How far requests follow their prompts; absent: as `Affinity` has it. */
+  /** How strongly requests prefer replicas with their prompts. Absent: the defaults of `Affinity`. */
   readonly affinity?: AffinityOptions | 'off'
   readonly log: Logger
   now?(): number

@@ -14,10 +14,10 @@ import { templateOf } from '../shared/template-choice.ts'
 import type { SentRequest } from './servers/check-upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 
-/** A model's chat template, and what its tokenizer's configuration says. */
+/** A model's chat template, and the facts in its tokenizer's configuration. */
 export type OwnTemplate = TemplateTokens & {
   readonly source: string
-  /** What it is called; absent: it is the model's own. */
+  /** Its name. Absent: it is the model's own template. */
   readonly name?: string
   /** The tokenizer puts the BOS token before a text. */
   readonly addsBos?: boolean
@@ -27,13 +27,13 @@ export type OwnTemplate = TemplateTokens & {
 
 type Options = FormatSettings & {
   readonly id: string
-  /** Reads the model's template; absent, or undefined: the one that the server reports. */
+  /** Reads the model's template. Absent or undefined: the template that the server reports. */
   readonly readTemplate: (() => Promise<OwnTemplate | undefined>) | undefined
-  /** The servers put the BOS token before a prompt; absent: as the tokenizer does, or else they do. */
+  /** Whether the servers put the BOS token before a prompt. Absent: as the tokenizer does, or else yes. */
   readonly addsBos: boolean | undefined
 }
 
-/** A conversation to render; `endsThought`: the output must not begin inside a thought. */
+/** A conversation to render. `endsThought`: the output must not begin inside a thought. */
 export type OwnRequest = RenderRequest & { readonly endsThought?: boolean; readonly id?: string }
 
 /** A conversation as text for `/completions`. */
@@ -42,7 +42,7 @@ export type OwnPrompt = {
   readonly outputFormat: OutputFormat | undefined
   /** Texts that end the model's turn, to be sent as stop sequences. */
   readonly turnEnds: readonly string[]
-  /** Texts of special tokens that the output is read by. */
+  /** Texts of special tokens that the output is parsed by. */
   readonly specialTexts: readonly string[]
 }
 
@@ -65,12 +65,12 @@ export function sentAsText(request: GenerationRequest, { text, turnEnds: ends, s
   return { ...request, prompt: { type: 'text', text }, turnEnds: ends, specialTexts }
 }
 
-/** llama-server's words where its own parser cannot read what the model has written. */
+/** llama-server's message if its parser cannot read the model's output. */
 const unreadOutput = /does not match the expected \S+ format/
-/** llama-server's words where its own grammar has no schema for a tool. */
+/** llama-server's message if its grammar compiler does not support a tool's schema. */
 const refusedSchema = /JSON schema error at/
 
-/** What a server that renders and reads by itself failed at. */
+/** Classifies the failure of a server that renders and parses itself: at the request, at the output, or neither. */
 function failureAtForm(error: unknown): 'request' | 'output' | undefined {
   // A reply that had begun was to be continued first.
   const reason = error instanceof AppError ? error.cause : error
@@ -79,15 +79,15 @@ function failureAtForm(error: unknown): 'request' | 'output' | undefined {
   return reason.failure.code === 'template_failed' || refusedSchema.test(reason.message) ? 'request' : undefined
 }
 
-/** Renders conversations for servers that take texts only, and heals those that other servers render. */
+/** Renders conversations for servers that accept only text, and repairs those that other servers render. */
 export class OwnPrompts {
   readonly #options: Options
   readonly #renderer = new PromptRenderer()
-  /** Parsers cache by the format. */
+  /** Cached, because parsers cache by the format object. */
   readonly #formats = new Map<string, OutputFormat | undefined>()
-  /** By the ids of requests. */
+  /** By request id. */
   readonly #sentAsText = new LruMap<string, object>({ max: 1000 })
-  /** A server could not read an output of this model, with tools or without. */
+  /** A server could not parse an output of this model, with tools or without. */
   readonly #unread = { withTools: false, withoutTools: false }
   #template: Promise<OwnTemplate | undefined> | undefined
   #hasRead = false
@@ -98,9 +98,9 @@ export class OwnPrompts {
   }
 
   /**
-   * Whether an error says that a server could not render this request, or read its reply, so that it is to be sent as a text: the next
-   * `isSentAsText` of it is true. After an output that the server could not read, those of its like are true, too: a server may find out
-   * only when a part of the output has reached the client, and then the reply is lost.
+   * Whether the error means that a server could not render this request or parse its reply, so that it should be sent as text: the next
+   * `isSentAsText` of it is true. After an output that the server could not parse, similar requests are sent as text too: a server may
+   * notice only after a part of the output has reached the client, and then the reply is lost.
    */
   learnsFrom({ id, prompt }: Pick<GenerationRequest, 'id' | 'prompt'>, reported: string | undefined, error: unknown): boolean {
     const isKnown = reported !== undefined || this.#known !== undefined
@@ -116,19 +116,19 @@ export class OwnPrompts {
     return this.#unread[likeOf(prompt)] && !hasMedia(prompt)
   }
 
-  /** The model's template need not be read, or has been. */
+  /** The model's template has been read, or is not needed. */
   get isRead(): boolean {
     return this.#options.readTemplate === undefined || this.#hasRead
   }
 
-  /** The template that is used, once it was read; of one that a server reports, that knows. */
+  /** The template in use, once it was read. If the server reports the template, the server's facts have it. */
   get facts(): Pick<EngineFacts, 'chatTemplate' | 'chatTemplateName'> {
     if (this.#known === undefined) return {}
     const { source, name } = this.#known
     return { chatTemplate: source, ...(name !== undefined && { chatTemplateName: name }) }
   }
 
-  /** Rejects with `model-unavailable` when the model's template cannot be read; the next call reads it again. */
+  /** Rejects with `model-unavailable` if the model's template cannot be read; the next call reads it again. */
   async ensureRead(): Promise<OwnTemplate | undefined> {
     const { readTemplate } = this.#options
     if (readTemplate === undefined) return undefined
@@ -144,7 +144,7 @@ export class OwnPrompts {
     }
   }
 
-  /** `reported`: the server's own template. Rejects with `template-failed`, also without any template, and for media. */
+  /** `reported`: the server's own template. Rejects with `template-failed`, even if there is no template, and for media. */
   async write(request: OwnRequest, reported: string | undefined, signal: AbortSignal): Promise<OwnPrompt> {
     const { id, addsBos } = this.#options
     const template = await this.#templateFor(request, reported)
@@ -166,8 +166,8 @@ export class OwnPrompts {
   }
 
   /**
-   * The conversation in the form that the server's template renders; as it is where the template refuses every form. Undefined where
-   * there is nothing to heal, or the template is unknown.
+   * The conversation in a form that the server's template renders; unchanged if the template refuses every form. Undefined if there is
+   * nothing to repair, or the template is unknown.
    */
   heal(request: RenderRequest, reported: string | undefined, signal: AbortSignal): Promise<RenderRequest['prompt']> | undefined {
     const isUnknown = reported === undefined && this.#options.readTemplate === undefined
@@ -202,7 +202,7 @@ function likeOf({ tools }: RenderRequest['prompt']): 'withTools' | 'withoutTools
   return tools.length > 0 ? 'withTools' : 'withoutTools'
 }
 
-/** Every template renders it: the user and the assistant speak in turns, in texts. */
+/** Every template renders it: the user and the assistant alternate, with text only. */
 function isPlain({ messages, tools, start }: RenderRequest['prompt']): boolean {
   return (
     start === 'new-turn' &&
@@ -229,13 +229,16 @@ function rendering({ prompt, reasoning, toolChoice }: RenderRequest, template: O
   }
 }
 
-/** A server's constraint applies at once: a thought that the template has opened would hold the answer, so it ends here. */
+/**
+ * Ends the thought that the template has opened: a server's constraint applies from the first token, so the answer would end up in the
+ * thought.
+ */
 function withoutThought({ text, startsInReasoning }: WrittenPrompt, { reasoning }: ModelFormat): WrittenPrompt {
   if (!startsInReasoning || reasoning === undefined) return { text, startsInReasoning }
   return { text: text + reasoning.close, startsInReasoning: false }
 }
 
-/** Only the tools that may be called are shown, as to other servers. */
+/** Shows only the tools that may be called, as for other servers. */
 function withCallableTools({ prompt, toolChoice }: RenderRequest): RenderRequest['prompt'] {
   if (toolChoice === undefined || toolChoice.type === 'none') return prompt
   return { ...prompt, tools: callableTools(prompt.tools, toolChoice) }
@@ -248,7 +251,7 @@ function specialTextsOf({ source, bos, eos, specialTexts = [] }: OwnTemplate): r
 }
 
 function turnEndsOf({ source, eos }: OwnTemplate, own: readonly string[]): readonly string[] {
-  // Harmony's turns have several messages.
+  // A turn in Harmony has several messages.
   const isMessageEnd = (text: string) => text === '<|end|>' && source.includes('<|return|>')
   const ends = turnEnds.filter((text) => source.includes(text) && !isMessageEnd(text))
   return [...new Set([...(eos === undefined || eos === '' ? [] : [eos]), ...own, ...ends])].slice(0, maxStops)
@@ -260,15 +263,15 @@ function noTemplate(id: string): AppError {
 }
 
 type BosOptions = {
-  /** The text of the BOS token, where known. */
+  /** The text of the BOS token, if known. */
   readonly bos: string | undefined
   /** The server puts the token before a prompt. */
   readonly serverAdds: boolean
-  /** The model's tokenizer would. */
+  /** The model's tokenizer would put it there. */
   readonly tokenizerAdds: boolean
 }
 
-/** A rendered prompt with exactly one BOS token once the server has read it, where the model wants one. */
+/** A rendered prompt that has exactly one BOS token once the server has tokenized it, if the model wants one. */
 export function withOneBos(text: string, { bos, serverAdds, tokenizerAdds }: BosOptions): string {
   if (bos === undefined || bos === '') return text
   let from = 0

@@ -89,7 +89,7 @@ type UpstreamContent =
   | { readonly body: unknown }
   | { readonly bytes: { readonly contentType: string; readonly content: Uint8Array } }
 
-/** What a caller sent, for a server that calls the model so. */
+/** The caller's body, with the server's name for the model. */
 function serviceBody(body: ServiceBody, model: string): UpstreamContent {
   if (body.type === 'json') return { body: { ...body.fields, model } }
   return { bytes: formBytes([{ name: 'model', value: model }, ...body.parts]) }
@@ -109,7 +109,7 @@ function formBytes(parts: readonly FormPart[]) {
   return { contentType: `multipart/form-data; boundary=${boundary}`, content }
 }
 
-/** As browsers escape names in forms. */
+/** Escapes a name as browsers do in forms. */
 function quoted(name: string): string {
   return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 }

@@ -10,17 +10,17 @@ import { countRemotely, detokenizeRemotely, piecesRemotely, renderRemotely, toke
 type Load = CalledFor & { readonly tokens: number }
 
 type Deps = {
-  /** The text of a conversation where it is rendered here; undefined where the servers do that. */
+  /** The text of a conversation that is rendered here. Undefined if the servers render it. */
   ownText(request: RenderRequest, signal: AbortSignal): Promise<string | undefined>
-  /** The same as it is sent: with media that the servers can decode, in the form that their template renders. */
+  /** The request as it is sent: with media that the servers can decode, in a form that their template renders. */
   adapt<R extends { readonly prompt: Prompt }>(request: R, signal: AbortSignal): Promise<R>
-  /** One call that costs no slot, by any replica. */
+  /** A call that takes no slot, to any replica. */
   ask<T>(signal: AbortSignal, call: (access: UpstreamAccess) => Promise<T>): Promise<T>
-  /** One call that computes. */
+  /** A call that computes. */
   compute<T>(load: Load, signal: AbortSignal, call: (access: UpstreamAccess) => Promise<T>): Promise<T>
 }
 
-/** What replicas do besides generating. */
+/** The features of replicas besides generating. */
 export function createTextCapabilities({
   ownText,
   adapt,
@@ -33,7 +33,7 @@ export function createTextCapabilities({
     const text = prompt.type === 'chat' ? await ownText({ ...request, prompt }, signal) : undefined
     return text === undefined ? request : { ...request, prompt: { type: 'text', text } }
   }
-  /** In the form that the replica takes. */
+  /** In the form that the replica accepts. */
   const askFor = <R extends { readonly prompt: Prompt }, T>(
     request: R,
     signal: AbortSignal,

@@ -8,17 +8,17 @@ import type { EndpointSource, FoundEndpoint } from './source.ts'
 
 export type DnsSourceOptions = SourceOptions & {
   readonly dns: string
-  /** The port of each address; absent: the name has SRV records. */
+  /** The port of each address. Absent if the name has SRV records. */
   readonly port?: number
   readonly path: string
   readonly everyMs: number
-  /** Absent: those of the system. */
+  /** Absent: the system's name servers. */
   readonly nameServers?: readonly string[]
 }
 
 type Found = Omit<FoundEndpoint, 'url'> & { readonly host: string; readonly port: number }
 
-/** The servers behind a name: all its addresses, or its SRV records with their ports, weights and priorities. */
+/** The servers behind a DNS name: all its addresses, or its SRV records with their ports, weights and priorities. */
 export function dnsSource(options: DnsSourceOptions): EndpointSource {
   const { dns, port, path, nameServers, everyMs, warn, random } = options
   const look = async (signal: AbortSignal): Promise<Lookup> => {
@@ -35,7 +35,7 @@ export function dnsSource(options: DnsSourceOptions): EndpointSource {
       return { type: 'found', endpoints: found.map((one) => endpointOf(one, path)).toSorted(byUrl) }
     } catch (error) {
       const code = codeOf(error)
-      // NXDOMAIN, and a name without such records.
+      // NXDOMAIN, or a name without records of this type.
       if (code === 'ENOTFOUND' || code === 'ENODATA')
         return { type: 'empty', reason: 'there is no such name, or it has no records' }
       return { type: 'failed', reason: `the name could not be looked up (${code})` }
@@ -46,7 +46,7 @@ export function dnsSource(options: DnsSourceOptions): EndpointSource {
   return polledSource({ name: `dns: ${dns}`, everyMs, look, warn, ...(random !== undefined && { random }) })
 }
 
-/** A server with both kinds of addresses is one: the IPv6 addresses count where there are no others. */
+/** The addresses of a name. IPv6 addresses count only if there are no IPv4 addresses, so that a server with both is not used twice. */
 async function lookUpAddresses(resolver: Resolver, name: string): Promise<readonly string[]> {
   try {
     return await resolver.resolve4(name)
@@ -56,10 +56,10 @@ async function lookUpAddresses(resolver: Resolver, name: string): Promise<readon
   }
 }
 
-/** Targets are looked up here when their name servers are not those of the system, which may not know them. */
+/** Resolves the targets itself if other name servers than the system's are configured: the system's may not know the targets. */
 async function lookUpServices(resolver: Resolver, name: string, looksUpTargets: boolean): Promise<readonly Found[]> {
   const records = await resolver.resolveSrv(name)
-  // A single record with the target `.` says that there is no such service.
+  // A single record with the target `.` means that there is no such service.
   const usable = records.filter(({ name: target }) => target !== '' && target !== '.')
   if (!looksUpTargets) return weighServices(usable)
   const hosts = await Promise.all(usable.map(({ name: target }) => lookUpTarget(resolver, target)))
@@ -70,22 +70,22 @@ async function lookUpTarget(resolver: Resolver, target: string): Promise<readonl
   try {
     return await lookUpAddresses(resolver, target)
   } catch (error) {
-    // It left between the two questions.
+    // The target disappeared between the two queries.
     if (codeOf(error) === 'ENOTFOUND' || codeOf(error) === 'ENODATA') return []
     throw error
   }
 }
 
 /**
- * With weights around 1: name servers give percentages, which change with the number of servers. Targets of a higher priority number than
- * the lowest are spare.
+ * Scales the weights to a mean of 1: name servers give percentages, which change with the number of servers. Targets with a higher priority
+ * number than the lowest are spares.
  */
 export function weighServices(records: readonly SrvRecord[]): readonly Found[] {
   const first = Math.min(...records.map(({ priority }) => priority))
   return records.map(({ name, port, weight, priority }) => {
     const equals = records.filter((other) => other.priority === priority)
     const mean = equals.reduce((sum, other) => sum + other.weight, 0) / equals.length
-    // Weight 0 is "hardly ever" beside others, and an equal share among its like.
+    // Weight 0 means "hardly ever" beside other weights, and an equal share if all are 0.
     const share = mean === 0 ? 1 : Math.max(0.01, Math.round((weight / mean) * 100) / 100)
     return { host: name, port, weight: share, ...(priority > first && { isSpare: true as const }) }
   })

@@ -1,16 +1,16 @@
 import type { FoundEndpoint } from './source.ts'
 
-/** What is to be done after a source has reported another set. */
+/** The differences between two sets of servers. */
 export type SetChange<E> = {
   readonly added: readonly E[]
-  /** At the same address, with another key, weight or rank. */
+  /** Same address, but another key, weight or rank. */
   readonly changed: readonly E[]
-  /** At the same address, another server: with another name for the model, or of another kind. */
+  /** Same address, but another server: it has another name for the model, or is of another kind. */
   readonly replaced: readonly E[]
   readonly gone: readonly E[]
 }
 
-/** Compares sets of endpoints by their URLs. */
+/** Compares sets of endpoints by URL. */
 export function compareSets<E extends FoundEndpoint>(before: ReadonlyMap<string, E>, after: readonly E[]): SetChange<E> {
   const kept = new Set(after.map(({ url }) => url))
   const added: E[] = []

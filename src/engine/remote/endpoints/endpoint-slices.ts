@@ -2,19 +2,19 @@ import { asArray, asObject, asText, type Loose } from '../transport/loose-json.t
 import { hostInUrl } from './host-in-url.ts'
 import type { FoundEndpoint } from './source.ts'
 
-/** Which port of a Service, and what is below it. */
+/** Selects a port of a Service, and the path below it. */
 export type ServicePort = {
-  /** Its name or number; absent: the Service has one. */
+  /** Its name or number. Absent if the Service has only one port. */
   readonly port: string | number | undefined
   readonly path: string
 }
 
 /**
- * The servers of a Service that take requests: those that are ready, and do not terminate. Throws an error, for people, when the port is not
- * clear. Slices of one Service may overlap while endpoints move between them.
+ * The servers of a Service that accept requests: those that are ready and not terminating. Throws an error for people if the port is
+ * ambiguous. Slices of one Service may overlap while endpoints move between them.
  */
 export function endpointsOfSlices(slices: readonly Loose[], { port, path }: ServicePort): readonly FoundEndpoint[] {
-  // A pod with both kinds of addresses is in a slice of each.
+  // A pod with IPv4 and IPv6 addresses is in a slice of each.
   const ipv4 = slices.filter(({ addressType }) => addressType === 'IPv4')
   const usable = ipv4.some((slice) => asArray(slice.endpoints).length > 0) ? ipv4 : slices
   const urls = usable.flatMap((slice) => {
@@ -28,7 +28,7 @@ export function endpointsOfSlices(slices: readonly Loose[], { port, path }: Serv
 
 function readyHost(endpoint: Loose | undefined): readonly string[] {
   const conditions = asObject(endpoint?.conditions)
-  // Absent means ready. With `publishNotReadyAddresses`, also pods that terminate are called ready.
+  // Absent means ready. With `publishNotReadyAddresses`, terminating pods are reported as ready too.
   if (conditions?.ready === false || conditions?.terminating === true) return []
   // The addresses of one endpoint are interchangeable.
   const first = asText(asArray(endpoint?.addresses)[0])

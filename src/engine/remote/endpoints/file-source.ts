@@ -9,14 +9,14 @@ import type { EndpointSource, FoundEndpoint } from './source.ts'
 export type FileSourceOptions = SourceOptions & {
   readonly file: string
   readonly everyMs: number
-  /** Throws for a file that is not such a list, one that is cut off included. */
+  /** Throws for a file that is not such a list, or that is cut off. */
   parse(text: string): readonly FoundEndpoint[]
 }
 
-/** For more servers than a model can have. A long list is parsed in one go, while no request goes on. */
+/** Enough for more servers than a model can have. The list is parsed in one go, which blocks the event loop. */
 const mostListBytes = 256 * 1024
 
-/** The servers that a file lists. It is read again and again: a mounted ConfigMap has no events, and a list is small. */
+/** The servers that a file lists. The file is read periodically: mounted ConfigMaps emit no events, and lists are small. */
 export function fileSource({ file, parse, everyMs, warn, random }: FileSourceOptions): EndpointSource {
   let last: { readonly text: string; readonly lookup: Lookup } | undefined
   const look = async (): Promise<Lookup> => {

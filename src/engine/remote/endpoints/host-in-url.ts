@@ -1,4 +1,4 @@
-/** A host as URLs write it: IPv6 addresses in brackets. */
+/** A host as it appears in a URL: with brackets around an IPv6 address. */
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }

@@ -5,14 +5,14 @@ import { textOf } from '../../../base/text-of.ts'
 import { hostInUrl } from './host-in-url.ts'
 
 export type KubernetesAccess = {
-  /** The API server, such as that of `kubectl proxy`; absent: that of the pod. */
+  /** The URL of the API server, such as that of `kubectl proxy`. Absent: the pod's. */
   readonly api?: string
-  /** The folder with the pod's token, namespace and certificate of the API server. */
+  /** The folder with the pod's token, its namespace and the certificate of the API server. */
   readonly folder?: string
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** The API server refused: `status` 410 says that a version is too old to continue from. */
+/** A refusal by the API server. `status` 410 means that the resource version is too old to continue from. */
 export class KubernetesError extends Error {
   readonly status: number
 
@@ -23,9 +23,9 @@ export class KubernetesError extends Error {
 }
 
 const podFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
-/** Above the time after which the server ends a watch. */
+/** Longer than the server keeps a watch open. */
 const silenceMs = 330_000
-/** An object of Kubernetes has at most 1.5 MiB. */
+/** Kubernetes limits an object to 1.5 MiB. */
 const maxLineLength = 2 * 1024 * 1024
 
 /** The namespace of the pod that this process runs in. */
@@ -35,7 +35,7 @@ export async function ownNamespace({ folder = podFolder }: KubernetesAccess): Pr
   return text.trim()
 }
 
-/** Reads from the API server of Kubernetes, with the pod's token. */
+/** Reads from the Kubernetes API server with the pod's token. */
 export class KubernetesApi {
   readonly #origin: string
   readonly #folder: string
@@ -56,7 +56,7 @@ export class KubernetesApi {
     const own = host === undefined ? undefined : `https://${hostInUrl(host)}:${port}`
     const origin = api ?? own
     if (origin === undefined) throw new Error('this process does not run in a pod: set `kubernetes.api`')
-    // Outside of a pod, the system's certificates count.
+    // Outside of a pod, the system's certificates apply.
     const ca = await readFile(join(folder, 'ca.crt'), 'utf8').catch(() => undefined)
     return new KubernetesApi(origin.replace(/\/+$/, ''), folder, ca)
   }
@@ -65,10 +65,7 @@ export class KubernetesApi {
     return await textOf(await this.#send(path, signal), { what: 'the list', mostBytes })
   }
 
-  /**
-   * The lines of a reply that lasts, those together that arrive together. It ends when the server ends it, and also when the connection
-   * breaks.
-   */
+  /** Yields the lines of a streamed reply, batched as they arrive. Ends when the server ends it or the connection breaks. */
   async *lines(path: string, signal: AbortSignal): AsyncGenerator<readonly string[]> {
     const body = await this.#send(path, signal)
     const decoder = new TextDecoder()
@@ -91,7 +88,7 @@ export class KubernetesApi {
   }
 
   async #send(path: string, signal: AbortSignal) {
-    // The token is replaced about once an hour. It is not sent in plain text.
+    // Kubernetes replaces the token about once an hour. It is never sent in plain text.
     const isSecret = this.#origin.startsWith('https:')
     const token = isSecret ? await readFile(join(this.#folder, 'token'), 'utf8').catch(() => '') : ''
     const { statusCode, body } = await this.#agent.request({

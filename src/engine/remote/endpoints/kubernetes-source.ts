@@ -11,22 +11,22 @@ export type KubernetesSourceOptions = SourceOptions &
   ServicePort &
   KubernetesAccess & {
     readonly service: string
-    /** Absent: that of the pod. */
+    /** Absent: the pod's namespace. */
     readonly namespace?: string
-    /** The first wait after a failure; it doubles. */
+    /** The wait after the first failure. It doubles with each further one. */
     readonly retryMs?: number
   }
 
 const watchSeconds = 300
 const pageSize = 500
-/** A Service of a thousand pods has half a megabyte in twenty slices. */
+/** A Service with a thousand pods takes half a megabyte in twenty slices. */
 const mostListBytes = 16 * 1024 * 1024
 const mostPages = 100
 const mostSlices = 100
 const listLimit = { timeoutMs: 30_000, tooLate: () => new Error('the API server did not send its list within 30 s') }
 const maxRetryMs = 30_000
 
-/** The pods behind a Service: its EndpointSlices are listed once, and then watched. */
+/** The pods behind a Service. Lists its EndpointSlices once, then watches them. */
 export function kubernetesSource(options: KubernetesSourceOptions): EndpointSource {
   const { warn, service, random = Math.random, retryMs = 1000 } = options
   return {
@@ -44,7 +44,7 @@ export function kubernetesSource(options: KubernetesSourceOptions): EndpointSour
           const reason = await followSlices(options, { listener, signal, onListed })
           if (signal.aborted) return
           if (reason === undefined) {
-            // The version was too old: the list is read again.
+            // The version was too old: list again.
             await sleep(retryMs * random(), undefined, { signal, ref: false }).catch(() => undefined)
             continue
           }
@@ -65,7 +65,7 @@ export function kubernetesSource(options: KubernetesSourceOptions): EndpointSour
 
 type Run = { readonly listener: SourceListener; readonly signal: AbortSignal; onListed(): void }
 
-/** Follows until something fails, and resolves with the reason; undefined when the watch has to begin anew. */
+/** Follows the slices until something fails, and resolves with the reason. Undefined when the watch has to start over. */
 async function followSlices(options: KubernetesSourceOptions, { listener, signal, onListed }: Run): Promise<string | undefined> {
   let api: KubernetesApi | undefined
   try {
@@ -124,7 +124,7 @@ type Watch = {
   report(): void
 }
 
-/** Watches, again and again from the last version that was seen. Rejects when that is not possible. */
+/** Watches, reconnecting from the last version that was seen. Rejects when that is impossible. */
 async function watch(api: KubernetesApi, { path, version: first, signal, slices, report }: Watch): Promise<void> {
   let version = first
   while (!signal.aborted) {
@@ -145,10 +145,10 @@ async function watch(api: KubernetesApi, { path, version: first, signal, slices,
         else keep(slices, object)
         hasChanged = true
       }
-      // Once for what arrives together: each report goes through all slices.
+      // One report for all slices that arrive together: each report visits all slices.
       if (hasChanged) report()
     }
-    // One that ends at once must not be repeated without a pause.
+    // A watch that ended without an event is not repeated without a pause.
     if (events === 0) await sleep(1000, undefined, { signal, ref: false }).catch(() => undefined)
   }
 }

@@ -1,21 +1,21 @@
 import type { FoundEndpoint } from './source.ts'
 
-/** The result of one look at a name or a file. */
+/** The result of one lookup of a name or a file. */
 export type Lookup =
   | { readonly type: 'found'; readonly endpoints: readonly FoundEndpoint[] }
-  /** There is no such name, or nothing behind it. */
+  /** The name does not exist, or has no servers. */
   | { readonly type: 'empty'; readonly reason: string }
   | { readonly type: 'failed'; readonly reason: string }
 
-/** What is known by the looks so far. `endpoints` is undefined before the first that succeeded. */
+/** The result of all lookups so far. `endpoints` is undefined before the first success. */
 export type LookedUp = { readonly endpoints: readonly FoundEndpoint[] | undefined; readonly emptyInARow: number }
 
 export const notLookedUp: LookedUp = { endpoints: undefined, emptyInARow: 0 }
 
-/** This many empty answers in a row empty a set: one of a name server that restarts must not. */
+/** A set is emptied only after this many empty answers in a row: a name server that restarts may give one. */
 const emptyToBelieve = 3
 
-/** A failed look says nothing about the servers: the set stays, however often it fails. */
+/** The state after another lookup. A failed lookup does not change the set. */
 export function afterLookup(before: LookedUp, lookup: Lookup): LookedUp {
   switch (lookup.type) {
     case 'found':

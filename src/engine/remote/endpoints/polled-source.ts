@@ -5,23 +5,23 @@ import { afterLookup, type Lookup, notLookedUp } from './lookup-rule.ts'
 import { checkFound, type EndpointSource } from './source.ts'
 
 export type SourceOptions = {
-  /** Called with what an operator should know: each trouble once, until it is over or another one. */
+  /** Called with problems that an operator should know of. A problem is reported again only after it was over or another one came. */
   warn(message: string): void
   /** From 0 to below 1. */
   random?(): number
 }
 
 type Polled = SourceOptions & {
-  /** The source, in messages. */
+  /** The name of the source in messages. */
   readonly name: string
   readonly everyMs: number
   look(signal: AbortSignal): Promise<Lookup>
 }
 
-/** Without a first result, nobody can be served. */
+/** Short: without a first result, the model cannot serve anybody. */
 const firstRetryMs = 1000
 
-/** Looks every `everyMs`, with a tenth of jitter: servers that start together do not ask together. */
+/** A source that is polled every `everyMs`, with 10 % jitter so that processes that start together do not poll together. */
 export function polledSource({ name, everyMs, look, warn, random = Math.random }: Polled): EndpointSource {
   return {
     follow: ({ onSet, onFailure }) => {

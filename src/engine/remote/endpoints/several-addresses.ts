@@ -7,8 +7,8 @@ type LookUp = (host: string) => Promise<readonly Address[]>
 const askSystem: LookUp = (host) => lookup(host, { all: true })
 
 /**
- * The first of these URLs whose host has several addresses of one kind: all requests to such a name go to one of them. Only `http:` is
- * looked at: behind https, several addresses are usual, and lead to a load balancer.
+ * The first URL whose host has several addresses of one family: all its requests would go to one of them. Ignores `https:`, where several
+ * addresses usually lead to a load balancer.
  */
 export async function findSeveralAddresses(urls: readonly string[], lookUp: LookUp = askSystem): Promise<Several | undefined> {
   const seen = new Set<string>()
@@ -16,7 +16,7 @@ export async function findSeveralAddresses(urls: readonly string[], lookUp: Look
     const { protocol, hostname } = new URL(url)
     if (protocol !== 'http:' || seen.has(hostname) || /^[\d.]+$|^\[|^localhost$/.test(hostname)) continue
     seen.add(hostname)
-    // One after the other: it is not urgent, and the system's resolver has few threads.
+    // One by one: it is not urgent, and the system's resolver has few threads.
     const addresses = await lookUp(hostname).catch(() => [])
     const sizeOf = (kind: number) => new Set(addresses.flatMap(({ address, family }) => (family === kind ? [address] : []))).size
     const count = Math.max(sizeOf(4), sizeOf(6))
@@ -25,7 +25,7 @@ export async function findSeveralAddresses(urls: readonly string[], lookUp: Look
   return undefined
 }
 
-/** The same for people, with what to write instead. */
+/** The message for people, with the setting that they should use instead. */
 export function severalAddresses({ url, count }: Several): string {
   const { hostname, port, pathname } = new URL(url)
   const instead = `{ dns: ${hostname}, port: ${port === '' ? 80 : port}, path: ${pathname} }`

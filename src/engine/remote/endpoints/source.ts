@@ -1,12 +1,12 @@
 import type { Endpoint } from '../transport/client.ts'
 
-/** A server as its source describes it; its URL is its identity. */
+/** A server as its source describes it. The URL identifies it. */
 export type FoundEndpoint = Omit<Endpoint, 'id'>
 
-/** Each is probed and asked again and again. */
+/** Each server is probed and checked periodically. */
 const mostServers = 1000
 
-/** Returns them. Throws an error, for people, for more servers than a model can have, and for an address that is none. */
+/** Returns the servers. Throws an error for people if there are more than a model can have, or if an address is invalid. */
 export function checkFound(found: readonly FoundEndpoint[]): readonly FoundEndpoint[] {
   if (found.length > mostServers) throw new Error(`there are ${found.length} servers (at most ${mostServers})`)
   const odd = found.find(({ url }) => !URL.canParse(url))
@@ -14,21 +14,21 @@ export function checkFound(found: readonly FoundEndpoint[]): readonly FoundEndpo
   return found
 }
 
-/** Hears what a source finds. */
+/** Receives the results of a source. */
 export type SourceListener = {
-  /** The whole set, as it is from now on; it may be empty. */
+  /** The complete new set. It may be empty. */
   onSet(found: readonly FoundEndpoint[]): void
-  /** It could not be found out. What was known before stays in force. */
+  /** A lookup failed. The previous set stays in force. */
   onFailure(reason: string): void
 }
 
-/** Where the servers of a model come from. */
+/** The source of a model's servers. */
 export type EndpointSource = {
-  /** Calls the listener at once where the set is known, and for each change, until `stop`. */
+  /** Calls the listener with the set once it is known (before it returns, if possible) and after each change, until `stop`. */
   follow(listener: SourceListener): { stop(): void }
 }
 
-/** Servers that do not change. */
+/** A constant set of servers. */
 export function fixedSource(endpoints: readonly FoundEndpoint[]): EndpointSource {
   return {
     follow: ({ onSet }) => {
@@ -40,7 +40,7 @@ export function fixedSource(endpoints: readonly FoundEndpoint[]): EndpointSource
 
 type PartState = { found?: readonly FoundEndpoint[]; failure?: string }
 
-/** The servers of several sources. Those that are known are used while another source has not been reached yet. */
+/** The union of several sources. Known servers are used while another source has not answered yet. */
 export function joinedSource(sources: readonly EndpointSource[]): EndpointSource {
   const [only] = sources
   if (sources.length === 1 && only !== undefined) return only
@@ -71,14 +71,14 @@ export function joinedSource(sources: readonly EndpointSource[]): EndpointSource
   }
 }
 
-/** An address of two sources is one server, as the first of them describes it. */
+/** Drops duplicate addresses: the first source that lists a server describes it. */
 function eachOnce(endpoints: readonly FoundEndpoint[]): readonly FoundEndpoint[] {
   const byUrl = new Map<string, FoundEndpoint>()
   for (const one of endpoints) if (!byUrl.has(one.url)) byUrl.set(one.url, one)
   return [...byUrl.values()]
 }
 
-/** A source that can be replaced by another while it is followed: what is known stays in force until the new one knows its set. */
+/** A source that can be replaced while it is followed. The old set stays in force until the new source knows its own. */
 export class ReplaceableSource implements EndpointSource {
   #source: EndpointSource
   readonly #followers = new Set<{ readonly listener: SourceListener; stop(): void }>()

@@ -4,15 +4,15 @@ import type { EjectionReason } from '../../../contract/attempts.ts'
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /**
- * `refused`: nothing listens there, and one failure is enough. `doubtful`: a failure that may be the request's, until `blame`.
- * `neutral` says nothing about the endpoint.
+ * `refused`: nothing listens there, so one failure is enough. `doubtful`: the request may be at fault, until `blame`. `neutral` says
+ * nothing about the endpoint.
  */
 export type BreakerResult = 'ok' | 'failed' | 'refused' | 'doubtful' | 'neutral'
 
-/** The right to one request, until `Breaker.leave`. `isAuxiliary`: not a generation. `isForced`: given by `force`. */
+/** Permission for one request, until `Breaker.leave`. `isAuxiliary`: not a generation. `isForced`: granted by `force`. */
 export type BreakerPass = {
   epoch: number
-  /** Whose request it was, where it has failed at a router. */
+  /** The client whose request failed at a router. */
   client?: string
   readonly isAuxiliary: boolean
   readonly isForced?: true
@@ -24,37 +24,40 @@ export type BreakerOptions = {
   readonly failuresToOpen?: number
   readonly openMs?: number
   readonly maxOpenMs?: number
-  /** The endpoint is a router, whose servers fail requests: that many clients' fail, and nobody's succeed, tells of itself. */
+  /**
+   * The endpoint is a router: the servers behind it fail requests. The router itself is at fault only if the requests of several clients
+   * fail and no client's succeed.
+   */
   readonly isRouter?: boolean
-  /** It was closed, and opens. */
+  /** Called when the breaker goes from closed to open. */
   onOpen?(reason: EjectionReason): void
 }
 
-/** A router is ejected when this many clients' requests fail, and nobody's has succeeded for so long. */
+/** A router is ejected after the requests of this many clients have failed within the time below, without a success in between. */
 const failedClientsToOpen = 5
 const failingMs = 10_000
 
 /**
- * Keeps requests from an endpoint that fails: closed until several failures in a row, then open for a time that doubles with
- * each failed trial. Times are milliseconds of any monotonic clock, passed in.
+ * Keeps requests away from an endpoint that fails. Closed until several failures in a row, then open for a time that doubles with each
+ * failed trial. Callers pass the time, in milliseconds of any monotonic clock.
  */
 export class Breaker {
   readonly #options: Required<Omit<BreakerOptions, 'onOpen'>> & Pick<BreakerOptions, 'onOpen'>
-  /** Clients whose requests a router has failed since it last answered one, and since when. */
+  /** Clients whose requests failed since the router last answered one, and when the first of them failed. */
   readonly #failedClients = new Set<string>()
   #failingSinceMs: number | undefined
   #failures = 0
   #failedChecks = 0
-  /** Openings since the last complete success, each soon after the wait before it: the exponent of the wait. */
+  /** Openings since the last complete success, each soon after the previous wait: the exponent of the wait. */
   #openings = 0
   #lastWaitEndMs = Number.NEGATIVE_INFINITY
   #openUntilMs: number | undefined
   #trial: BreakerPass | undefined
-  /** The last generation failed: successful auxiliary requests then prove nothing. */
+  /** The last generation failed, so successful auxiliary requests prove nothing. */
   #hasFailedGeneration = false
   /** Since it opened, the endpoint was unreachable or failed a check: a good check then shows a change. */
   #wasSeenDown = false
-  /** Incremented by each opening and closing: requests that began before say nothing about the time after. */
+  /** Incremented by each opening and closing: requests that began before do not count afterwards. */
   #epoch = 0
 
   constructor(options: BreakerOptions) {
@@ -70,19 +73,19 @@ export class Breaker {
     return nowMs < this.#openUntilMs ? 'open' : 'half-open'
   }
 
-  /** From when on `enter` gives a pass: negative infinity while it is closed, infinity while a trial runs. */
+  /** The time from which `enter` gives a pass: negative infinity if closed, infinity while a trial runs. */
   get admitsFromMs(): number {
     if (this.#openUntilMs === undefined) return Number.NEGATIVE_INFINITY
     return this.#trial === undefined ? this.#openUntilMs : Number.POSITIVE_INFINITY
   }
 
-  /** The earliest time at which `enter` may give a pass; while a trial runs, when to ask again. */
+  /** The earliest time at which `enter` may give a pass. While a trial runs, the time to ask again. */
   admitsAtMs(nowMs: number): number {
     const fromMs = this.admitsFromMs
     return fromMs === Number.POSITIVE_INFINITY ? nowMs + this.#options.openMs : Math.max(nowMs, fromMs)
   }
 
-  /** A pass, or undefined when the endpoint may not be used now. Half-open, one at a time. */
+  /** A pass, or undefined if the endpoint may not be used now. When half-open, only one pass at a time. */
   enter(nowMs: number, isAuxiliary = false): BreakerPass | undefined {
     if (this.admitsAtMs(nowMs) > nowMs) return undefined
     const pass = { epoch: this.#epoch, isAuxiliary }
@@ -91,16 +94,16 @@ export class Breaker {
   }
 
   /**
-   * A pass also while the breaker is not closed, for a request that has no other endpoint: it is not judged by the failures of
-   * others. Its success closes the breaker; its failure does not prolong the wait.
+   * A pass even if the breaker is not closed, for a request that has no other endpoint: the failures of others should not fail it. Its
+   * success closes the breaker; its failure does not prolong the wait.
    */
   force(isAuxiliary = false): BreakerPass {
     return { epoch: this.#epoch, isAuxiliary, isForced: true }
   }
 
   /**
-   * The endpoint has begun to reply. A trial closes the breaker here, because its reply may take minutes; until it has ended
-   * well, one failure opens the breaker again. Returns whether that has closed it.
+   * To be called when the endpoint begins to reply. A trial closes the breaker here, because its reply may take minutes; until it has ended
+   * well, one failure reopens the breaker. Returns whether the breaker has closed.
    */
   confirm(pass: BreakerPass): boolean {
     if (!this.#isTrial(pass)) return false
@@ -166,7 +169,7 @@ export class Breaker {
     }
   }
 
-  /** A doubtful failure was the endpoint's: another one has answered the same request. That says nothing of a router. */
+  /** A doubtful failure was the endpoint's fault: another endpoint has answered the same request. Ignored for a router. */
   blame(pass: BreakerPass, nowMs: number): void {
     if (pass.epoch !== this.#epoch || this.#options.isRouter) return
     if (!pass.isAuxiliary) this.#hasFailedGeneration = true
@@ -216,7 +219,7 @@ export class Breaker {
 
   #open(nowMs: number, reason: EjectionReason): void {
     if (this.#openUntilMs === undefined) this.#options.onOpen?.(reason)
-    // Trouble of long ago says nothing about how long this one lasts.
+    // An old failure says nothing about how long this one lasts.
     if (nowMs - this.#lastWaitEndMs > this.#options.maxOpenMs) this.#openings = 0
     this.#wait(nowMs, this.#openings)
     this.#openings += 1
@@ -227,7 +230,7 @@ export class Breaker {
     const { openMs, maxOpenMs, random } = this.#options
     const waitMs = Math.min(maxOpenMs, openMs * 2 ** Math.min(doublings, 30))
     this.#epoch += 1
-    // Jitter over the upper half: replicas that failed together are tried apart, but none at once.
+    // Jitter over the upper half: replicas that failed together are tried at different times, but never immediately.
     this.#openUntilMs = nowMs + waitMs * (0.5 + random() / 2)
     this.#lastWaitEndMs = this.#openUntilMs
   }

@@ -12,18 +12,18 @@ import { nameOf } from './retry/failure-table.ts'
 
 type Place = { readonly endpoint: Endpoint; readonly upstream: Upstream }
 
-/** A replica as one request sees it that brings its own key. */
+/** A replica as seen by one request that brings its own key. */
 export type CallerAccess = {
-  /** With the caller's key; an object of its own, so that nothing is remembered of it. */
+  /** The endpoint with the caller's key. A separate object, so that nothing is remembered about it. */
   readonly endpoint: Endpoint
   /**
-   * A failure without the key. One that is the key's is the caller's affair: an `AppError`, so that it says nothing about the replica's
-   * health.
+   * The failure without the key. A failure caused by the key becomes an `AppError`: it is the caller's, and says nothing about the
+   * replica's health.
    */
   clean(error: unknown): unknown
 }
 
-/** Undefined where the caller brings no key for this replica, whose own is used then. */
+/** Undefined if the caller brings no key for this replica, whose own key is used then. */
 export function callerAccess(keys: CallerKeys | undefined, { endpoint, upstream }: Place): CallerAccess | undefined {
   const apiKey = keys === undefined ? undefined : callerKeyFor(keys, endpoint, upstream.profile.name)
   if (apiKey === undefined) return undefined
@@ -40,7 +40,7 @@ export function callerAccess(keys: CallerKeys | undefined, { endpoint, upstream 
 function failureOfKey(error: UpstreamError, { url }: Endpoint): Error {
   const { failure } = error
   if (nameOf(failure, 'callers') !== 'callers-key') return error
-  // The limit of this key: other callers have their own.
+  // The rate limit of this key: other callers have their own.
   if (failure.type === 'status' && failure.status === 429) return toAppError(error)
   const message = `the server at ${hostOf(url)} does not accept the key in ${field('callerKeys')}: send another one`
   return new AppError('unauthorized', message, { at: ['callerKeys'] })
@@ -56,14 +56,14 @@ function cleanError(error: AppError, redact: (text: string) => string): AppError
   })
 }
 
-/** A provider's name is its kind's, without the hyphen. */
+/** A provider's name is that of its kind without the hyphen. */
 function providerOfKind(kind: ProfileName): string {
   return kind.replaceAll('-', '_')
 }
 
 /**
- * The caller's key for a server: that of the provider that its host name names, or else of its kind; or the key for any server,
- * `passthrough`. Undefined where the caller brought none of these.
+ * The caller's key for a server: for the provider in its host name, else for its kind, else the key for any server, `passthrough`.
+ * Undefined if the caller brings no such key.
  */
 export function callerKeyFor(keys: CallerKeys, { url }: Pick<Endpoint, 'url'>, kind: ProfileName): string | undefined {
   return keys.get(providerAt(url) ?? providerOfKind(kind)) ?? keys.get('passthrough')

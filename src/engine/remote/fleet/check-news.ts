@@ -1,7 +1,7 @@
-/** What the processes of one Dragoman tell each other of the servers of a model, so that each server is checked by one of them. */
+/** The messages that the processes of one Dragoman exchange about a model's servers, so that only one process checks each server. */
 export type CheckNews = {
-  /** The server has passed a check of this process. */
+  /** Announces that the server has passed a check of this process. */
   passed(url: string): void
-  /** Hears of those that passed a check of another process, until the returned function is called. */
+  /** Calls `heard` when a server passes a check of another process, until the returned function is called. */
   listen(heard: (url: string) => void): () => void
 }

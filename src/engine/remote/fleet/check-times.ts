@@ -8,12 +8,12 @@ type CheckIntervals = {
   random(): number
 }
 
-/** However many replicas there are, their checks together take little time: 25 a second. */
+/** Limits the checks to 25 a second, however many replicas there are. */
 const leastMsPerReplica = 40
-/** More than the jitter of checks every ten seconds, and the time that news of other processes take. */
+/** Longer than the jitter of a 10-second interval plus the time that news from other processes take. */
 const othersFirstMs = 4000
 
-/** When each endpoint is to be checked next: finding those that are due costs nothing for the others. */
+/** Schedules the checks of the endpoints. Finding those that are due costs nothing for the others. */
 export class CheckTimes<Endpoint extends PoolEndpoint> {
   readonly #intervals: CheckIntervals
   #size = 0
@@ -23,12 +23,12 @@ export class CheckTimes<Endpoint extends PoolEndpoint> {
     this.#intervals = intervals
   }
 
-  /** The number of endpoints there are from now on. */
+  /** Sets the number of endpoints. */
   set size(size: number) {
     this.#size = size
   }
 
-  /** To be called after everything that happened to the endpoint. */
+  /** To be called after every event of the endpoint. */
   update(member: Member<Endpoint>, nowMs: number): void {
     if (member.isRemoved || member.isChecking) {
       this.#waiting.remove(member)
@@ -38,12 +38,12 @@ export class CheckTimes<Endpoint extends PoolEndpoint> {
     this.#waiting.put(member)
   }
 
-  /** Those that are due, which are being checked from here on. */
+  /** Takes those that are due; their checks begin now. */
   take(nowMs: number): readonly Member<Endpoint>[] {
     const due: Member<Endpoint>[] = []
     for (let next = this.#waiting.first; next !== undefined && next.checkAtMs <= nowMs; next = this.#waiting.first) {
       this.#waiting.remove(next)
-      // More may have come since it was added.
+      // More endpoints may have come since it was added.
       if (isNew(next) && this.#dueAtMs(next, nowMs) > nowMs) {
         this.update(next, nowMs)
         continue
@@ -57,16 +57,16 @@ export class CheckTimes<Endpoint extends PoolEndpoint> {
   #dueAtMs(member: Member<Endpoint>, nowMs: number): number {
     const { breaker, addedMs, phase, lastSuccessMs, lastCheckMs, heardMs } = member
     const { checkIntervalMs, downCheckIntervalMs, random } = this.#intervals
-    // Down, it is checked more often: a good check spares a client the failed trial.
+    // An endpoint that is down is checked more often: a good check saves a client the failed trial.
     if (breaker.state(nowMs) !== 'closed' || lastCheckMs > lastSuccessMs) return lastCheckMs + downCheckIntervalMs
     const intervalMs = Math.max(checkIntervalMs, this.#size * leastMsPerReplica)
-    // Those that came together are checked apart.
+    // Spreads the checks of endpoints that came together.
     if (isNew(member)) return addedMs + intervalMs * phase
     return Math.max(lastSuccessMs, lastCheckMs, heardMs + othersFirstMs) + intervalMs * (0.9 + random() / 5)
   }
 }
 
-/** It has had neither a check nor a success, here or in another process. */
+/** Whether it has had neither a check nor a success, here or in another process. */
 function isNew({ addedMs, lastSuccessMs, lastCheckMs, heardMs }: Member): boolean {
   return Math.max(lastSuccessMs, lastCheckMs, heardMs) < addedMs
 }

@@ -11,43 +11,43 @@ import { toAppError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 
 export type DiscoveryOptions = {
-  /** The servers there are now, by id. */
+  /** The current servers, by id. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly probe: ProbeOptions
   readonly client: UpstreamClient
   readonly log: Logger
-  /** Servers of unknown kind are probed with small requests. */
+  /** Probes the abilities of servers of unknown kind with small requests. */
   readonly probesAbilities: boolean
-  /** Called whenever a probe has found out what a replica is. */
+  /** Called when a probe of a replica has found something out. */
   onDiscovered(id: string): void
 }
 
 /** A replica after a successful probe. Its `upstream` stays the same object until a probe finds something new. */
 export type KnownReplica = { readonly discovery: Discovery; readonly upstream: Upstream }
 
-/** Probes that run at a time. Health checks have as many places of their own. */
+/** The number of concurrent probes. Health checks have as many slots of their own. */
 const probesAtATime = 25
-/** Each known replica is probed again once in this many rounds of `refresh`, or more where there are many. */
+/** `refresh` probes each known replica again every 60 rounds, or less often if there are many. */
 const refreshRounds = 60
 const refreshRoundsPerReplica = 0.24
 
-/** What each replica of a model is. A probe is shared by all who wait for it, and outlives them. */
+/** The discoveries of a model's replicas. A probe is shared by all callers that wait for it, and outlives them. */
 export class Discoveries {
   readonly #options: DiscoveryOptions
   readonly #closed: AbortSignal
   readonly #known = new Map<string, KnownReplica>()
-  /** What is different among them, and how many replicas are like it: every request reads it. */
+  /** The distinct upstreams, with the number of replicas of each. Every request reads it. */
   readonly #likes = new Map<Upstream, number>()
   #upstreams: readonly Upstream[] = []
-  /** The first one in the order of the endpoints. Absent after a change. */
+  /** The first one in the order of the endpoints. Cleared by a change. */
   #first: KnownReplica | undefined
-  /** The one that was probed last; it stands for the model while no replica is known. */
+  /** The last one that was probed; it describes the model while no replica is known. */
   #last: KnownReplica | undefined
   readonly #queue = new Queue(probesAtATime)
-  /** Ids of the replicas that are still to be probed in this turn. */
+  /** The ids of the replicas still to be probed in this round. */
   #stale: string[] = []
   #staleCredit = 0
-  /** Why the last probe of a replica failed. */
+  /** The error of each replica's last probe. */
   readonly #failures = new Map<string, string>()
   readonly #probes = new Map<string, Promise<KnownReplica>>()
   readonly #abilityProbes = new Set<Promise<void>>()
@@ -62,29 +62,29 @@ export class Discoveries {
     return this.#known.get(id)
   }
 
-  /** What the model is: the first replica that is known, or, while none is, the last one that was. */
+  /** The discovery of the first known replica, or of the last one that was known. */
   get model(): Discovery | undefined {
     this.#first ??= this.#findFirst() ?? this.#last
     return this.#first?.discovery
   }
 
-  /** What known replicas are, each kind once: replicas that are alike have the same object. */
+  /** The distinct upstreams of the known replicas: equal replicas share one object. */
   get upstreams(): readonly Upstream[] {
     return this.#upstreams.length === 0 && this.#last !== undefined ? [this.#last.upstream] : this.#upstreams
   }
 
-  /** Whether a replica is known that is not among these. */
+  /** Whether a replica outside of this set is known. */
   hasKnown(except: ReadonlySet<string>): boolean {
     for (const id of this.#known.keys()) if (!except.has(id)) return true
     return false
   }
 
-  /** Why probes failed, each reason once; empty when none did. */
+  /** The distinct errors of failed probes, or an empty text. */
   get failureReasons(): string {
     return [...new Set(this.#failures.values())].join('; ')
   }
 
-  /** Probes a replica, or joins the probe that is running. `isCheck`: at once, since checks have their own limit. */
+  /** Probes a replica, or joins the running probe. `isCheck`: without a queue, since checks have their own limit. */
   probe(endpoint: Endpoint, isCheck = false): Promise<KnownReplica> {
     const running = this.#probes.get(endpoint.id)
     if (running !== undefined) return running
@@ -95,8 +95,8 @@ export class Discoveries {
   }
 
   /**
-   * To be called once a second. Probes known replicas again, each about once a minute: a server may be replaced by another version
-   * between requests. `onProbed` hears of those that answer, which need no check then.
+   * To be called every second. Probes known replicas again, each about once a minute: a server may be replaced by another version between
+   * requests. `onProbed` is called for those that answer: they need no check then.
    */
   refresh(onProbed: (id: string) => void): void {
     const { size } = this.#known
@@ -105,7 +105,7 @@ export class Discoveries {
       if (this.#stale.length === 0) this.#stale = [...this.#known.keys()]
       const id = this.#stale.pop()
       const endpoint = id === undefined ? undefined : this.#options.endpoints.get(id)
-      // The failure is in the log, and health is a matter of checks and requests.
+      // The failure is logged, and health is decided by checks and requests.
       if (endpoint !== undefined)
         this.probe(endpoint).then(
           () => onProbed(endpoint.id),
@@ -114,7 +114,7 @@ export class Discoveries {
     }
   }
 
-  /** A replica has left. */
+  /** Forgets a replica that has left. */
   forget(id: string): void {
     this.#failures.delete(id)
     const known = this.#known.get(id)
@@ -150,13 +150,16 @@ export class Discoveries {
     }
   }
 
-  /** What a new server may be the like of. One that was known before may have come back as another; a router is asked what it passes on. */
+  /**
+   * A discovery to compare a new server with. Undefined for a server that was known before, which may have come back as another one, and
+   * for a router, whose engines are probed.
+   */
   #likeOf({ id, isRouter }: Endpoint): Discovery | undefined {
     const last = this.#last?.discovery
     return this.#known.has(id) || isRouter === true || last?.passes !== undefined ? undefined : last
   }
 
-  /** A server of unknown kind may lack chat completions; it is asked once. */
+  /** A server of unknown kind may lack chat completions: it is asked once. */
   async #withProtocol(endpoint: Endpoint, found: Discovery): Promise<Discovery> {
     const { client, probe, probesAbilities } = this.#options
     if (!probesAbilities || probe.protocol !== undefined || probe.profile !== undefined || !needsProbe(found.profile))
@@ -187,7 +190,7 @@ export class Discoveries {
     const isUnknown = probe.profile === undefined && needsProbe(discovery.profile)
     const isRouter = endpoint.isRouter === true
     if (!isSame && probesAbilities && discovery.protocol === 'chat' && (isUnknown || isRouter)) {
-      // In the background: until it is done, the server is treated as its kind is.
+      // Runs in the background. Until it is done, the server is treated by the profile of its kind.
       const finding = this.#findAbilities(endpoint, discovery, { isUnknown, isRouter })
       const probing = finding.finally(() => this.#abilityProbes.delete(probing))
       this.#abilityProbes.add(probing)
@@ -242,7 +245,7 @@ export class Discoveries {
       const profile = profileOf({ ...discovery, abilities })
       const passes = isRouter ? await probePassage({ ...server, profile }) : undefined
       const observed = { abilities, ...(passes !== undefined && { passes }) }
-      // The server may have been replaced meanwhile, and others taken for its like.
+      // The server may have been replaced meanwhile, and others may have adopted its discovery.
       for (const [id, { discovery: now }] of [...this.#known]) {
         const other = this.#options.endpoints.get(id)
         if (other === undefined || !isSameServer(now, discovery)) continue
@@ -261,10 +264,10 @@ export class Discoveries {
   }
 }
 
-/** What is to be found out besides what a server says of itself. */
+/** The facts to find out that a server does not report itself. */
 type Wanted = { readonly isUnknown: boolean; readonly isRouter: boolean }
 
-/** What small requests have shown, which need not be sent again. */
+/** The results of earlier small requests, which need not be repeated. */
 function observedOf({ abilities, passes }: Discovery): Pick<Discovery, 'abilities' | 'passes'> {
   return { abilities, ...(passes !== undefined && { passes }) }
 }

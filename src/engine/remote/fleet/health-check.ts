@@ -4,20 +4,20 @@ import type { Pool, PoolEndpoint } from './pool.ts'
 
 type HealthCheckOptions<Endpoint extends PoolEndpoint> = {
   readonly pool: Pick<Pool<Endpoint>, 'checksDue' | 'reportCheck'>
-  /** Rejects when the endpoint is unhealthy. The signal fires on time-out, failure or `stop`. */
+  /** Rejects if the endpoint is unhealthy. The signal fires on time-out, failure or `stop`. */
   check(endpoint: Endpoint, signal: AbortSignal): Promise<void>
   /** The pool's clock. */
   now(): number
-  /** Calls back after that time, unless it is cancelled, which is what it returns. */
+  /** Calls back after that time. Returns a function that cancels it. */
   after(ms: number, fire: () => void): () => void
   readonly tickMs?: number
   readonly timeoutMs?: number
 }
 
-/** With the probes of new replicas, 50 at a time. */
+/** Together with the probes of new replicas, 50 at a time. */
 const checksAtATime = 25
 
-/** Runs the checks that the pool reports as due, in parallel, until `stop`, which resolves when none is running. */
+/** Runs the checks that the pool reports as due, in parallel, until `stop`, which resolves when no check is running. */
 export function startHealthChecks<Endpoint extends PoolEndpoint>(
   options: HealthCheckOptions<Endpoint>,
 ): { stop(): Promise<void> } {
@@ -28,14 +28,14 @@ export function startHealthChecks<Endpoint extends PoolEndpoint>(
   let cancelTick: () => void
   const tick = () => {
     for (const endpoint of pool.checksDue(now())) {
-      // Not `AbortSignal.any` with `stopped`, which lives long: Node keeps what follows it, 1 KB for each check (measured).
+      // Not `AbortSignal.any` with `stopped`, which is long-lived: Node keeps each dependent signal, 1 KB for each check (measured).
       const ended = new AbortController()
       running.set(
         ended,
-        // Its time limit begins with the check: that others hang says nothing about this one.
+        // The time limit begins when the check starts, not when it is queued: other checks that hang say nothing about this one.
         queue
           .run(ended.signal, () => runCheck(options, { endpoint, ended, stopped: stopped.signal }))
-          // Stopped while it waited.
+          // Stopped while queued.
           .catch(() => undefined)
           .finally(() => running.delete(ended)),
       )
@@ -59,7 +59,7 @@ type RunOptions<Endpoint extends PoolEndpoint> = Omit<HealthCheckOptions<Endpoin
 
 type Check<Endpoint> = { readonly endpoint: Endpoint; readonly ended: AbortController; readonly stopped: AbortSignal }
 
-/** One check, reported unless `stopped` fires before its end. */
+/** One check. It is reported unless `stopped` fires before its end. */
 export async function runCheck<Endpoint extends PoolEndpoint>(
   { pool, check, now, after, timeoutMs = 5000 }: RunOptions<Endpoint>,
   { endpoint, ended, stopped }: Check<Endpoint>,
@@ -67,14 +67,14 @@ export async function runCheck<Endpoint extends PoolEndpoint>(
   const cancelLimit = after(timeoutMs, () => ended.abort())
   let isOk = true
   try {
-    // A check that ignores its signal delays neither the next one nor `stop`.
+    // A check that ignores its signal delays neither the next check nor `stop`.
     await orAborted(check(endpoint, ended.signal), ended.signal)
   } catch {
     // The reason is not reported.
     isOk = false
     ended.abort()
   } finally {
-    // The signal of a good check stays silent: its reply may still be draining, and its connection is used again.
+    // The signal of a good check does not fire: its reply may still be draining, and its connection is used again.
     cancelLimit()
   }
   // A check that `stop` interrupted says nothing.

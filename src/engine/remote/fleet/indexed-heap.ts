@@ -16,7 +16,7 @@ export class IndexedHeap<Item> {
     return this.#items[0]
   }
 
-  /** Adds the item, or moves it when its order has changed. */
+  /** Adds the item, or moves it after its order has changed. */
   put(item: Item): void {
     let place = this.#places.get(item)
     if (place === undefined) {
@@ -36,7 +36,7 @@ export class IndexedHeap<Item> {
     this.#sink(this.#rise(place, last), last)
   }
 
-  /** The first item in order that fits. Looks only at items that do not fit and at their successors. */
+  /** The first item in order that fits. Visits only items that do not fit and their successors. */
   firstWhere(fits: (item: Item) => boolean): Item | undefined {
     const { first } = this
     if (first === undefined || fits(first)) return first

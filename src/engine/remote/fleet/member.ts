@@ -4,21 +4,21 @@ import type { Breaker } from './breaker.ts'
 export type PoolEndpoint = {
   readonly id: string
   readonly weight: number
-  /** It has servers of its own, among which it chooses. */
+  /** It is a router: it balances over servers of its own. */
   readonly isRouter?: true
-  /** What named it. */
+  /** The kind of source that listed it. */
   readonly source?: string
 }
 
-/** What the pool knows of one endpoint. */
+/** The pool's state of one endpoint. */
 export type Member<Endpoint extends PoolEndpoint = PoolEndpoint> = {
   readonly endpoint: Endpoint
-  /** Its name in the memory of prefixes. */
+  /** Identifies it in the prefix memory. */
   readonly number: number
   readonly breaker: Breaker
-  /** Its weight now. */
+  /** Its current weight. */
   weight: number
-  /** It was probed successfully. */
+  /** A probe was successful. */
   isKnown: boolean
   /** It gets no new requests. */
   isDraining: boolean
@@ -35,9 +35,9 @@ export type Member<Endpoint extends PoolEndpoint = PoolEndpoint> = {
   /** When another process last found it healthy. */
   heardMs: number
   isChecking: boolean
-  /** When it is to be checked; a success since may have put that off. */
+  /** When its next check is due. A success since then may have postponed it. */
   checkAtMs: number
-  /** Counts leases: of equally loaded endpoints, the one whose turn was longest ago is next. */
+  /** Counts leases: of equally loaded endpoints, the one whose last lease is oldest is next. */
   lastTurn: number
 }
 

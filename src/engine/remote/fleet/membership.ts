@@ -9,26 +9,26 @@ export type MemberChange = SetChange<Endpoint>
 
 type MembershipOptions = {
   readonly source: EndpointSource
-  /** How long the requests of a server that has left may take to end there. */
+  /** How long the requests of a removed server may continue there. */
   readonly drainMs: number
-  /** How long a request waits while there are no servers. */
+  /** How long a request waits for a server while there are none. */
   readonly holdMs: number
   onChange(change: MemberChange): void
-  /** Its time has run out: it is not used any more, and neither is another server of its origin. */
+  /** Its drain time is over: neither it nor another server of its origin is used any more. */
   onDrained(endpoint: Endpoint): void
 }
 
 const retryAfterMs = 5000
 
-/** Which servers a model has now, and what happens while it has none. */
+/** The current servers of a model, and the requests that wait for one. */
 export class Membership {
   readonly #options: MembershipOptions
   readonly #members = new Map<string, Endpoint>()
   #spareIds: ReadonlySet<string> = new Set()
   readonly #draining = new Map<string, NodeJS.Timeout>()
-  /** Those that wait for the first set. */
+  /** Waiters for the first set. */
   readonly #curious = new Waiters()
-  /** Those that wait for a server. */
+  /** Waiters for a server. */
   readonly #held = new Waiters()
   #following: { stop(): void } | undefined
   #hasSet = false
@@ -42,17 +42,19 @@ export class Membership {
     return this.#members
   }
 
-  /** Those that are used only while no other may be. */
+  /** Servers that are used only if no other may be. */
   get spareIds(): ReadonlySet<string> {
     return this.#spareIds
   }
 
-  /** There is no server, or there was none, and none of those that came since has been reached. */
+  /** There are no servers, or all of those that came since there were none are still unreached. */
   get isHolding(): boolean {
     return this.#isHolding
   }
 
-  /** Begins to follow the source. Idempotent. Undefined where the set is known, else a promise that rejects when it cannot be found out. */
+  /**
+   * Begins to follow the source. Idempotent. Undefined if the set is known, else a promise that rejects if the set cannot be determined.
+   */
   start(signal: AbortSignal): Promise<void> | undefined {
     this.#following ??= this.#options.source.follow({
       onSet: (found) => this.#apply(found),
@@ -64,7 +66,7 @@ export class Membership {
     return this.#hasSet ? undefined : this.#curious.wait(signal)
   }
 
-  /** Waits for the first server, for `holdMs` at most. Undefined where there is one. */
+  /** Waits up to `holdMs` for the first server. Undefined if there is one. */
   held(signal: AbortSignal): Promise<void> | undefined {
     if (!this.#isHolding) return undefined
     signal.throwIfAborted()
@@ -79,13 +81,13 @@ export class Membership {
     })
   }
 
-  /** A server has been reached: nothing is held any more. */
+  /** To be called when a server was reached: ends all waiting. */
   onReached(): void {
     this.#isHolding = false
     this.#held.release()
   }
 
-  /** Ends for good; `error` is what all who wait get. */
+  /** Ends for good. All waiters get `error`. */
   stop(error: AppError): void {
     this.#following?.stop()
     for (const timer of this.#draining.values()) clearTimeout(timer)

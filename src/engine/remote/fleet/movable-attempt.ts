@@ -3,43 +3,43 @@ import type { TraceContext } from '../../../contract/tracing.ts'
 import type { AcquiredReplica, Replicas } from './replicas.ts'
 import type { Progress, RetryState } from './retry/retry-rule.ts'
 
-/** One attempt of a request, which can be ended without the request. */
+/** One attempt of a request. It can be ended without ending the request. */
 export type MovableAttempt = {
   /** Fires with the request's signal, or when the request moves to another replica. */
   readonly signal: AbortSignal
-  /** The first token is here. */
+  /** To be called at the first token. */
   begun(): void
-  /** To be called once, at its end. */
+  /** To be called once, at the end of the attempt. */
   ended(): void
 }
 
 /** The replica of an attempt. */
 export type ReplicaAttempt = AcquiredReplica &
   Pick<MovableAttempt, 'signal' | 'begun'> & {
-    /** The place of the attempt in its trace; absent: that of the request. */
+    /** The attempt's span in the trace. Absent: the request's. */
     readonly trace?: TraceContext
   }
 
-/** What a task says of its attempts. */
+/** The properties of a task that its attempts depend on. */
 export type MovableTask = {
-  /** Not generation (tokenizing, say): its success does not show that the replica generates. */
+  /** Not a generation but, say, tokenizing: its success does not show that the replica generates. */
   readonly isAuxiliary: boolean
   readonly signal: AbortSignal
   /** Absent: the engine itself. */
   readonly origin?: CallOrigin | undefined
-  /** Those of its prompt: a replica may have them in its cache, and by them its time to the first token is judged. */
+  /** The tokens of the prompt: a replica may have them cached, and its time to the first token is judged by them. */
   readonly promptTokens?: number
-  /** How far the reply has come when an attempt failed; undefined when the failure was not the replica's. */
+  /** How far the reply had come when an attempt failed. Undefined if the replica was not at fault. */
   progress(replica: AcquiredReplica): Progress | undefined
-  /** How much of the reply the running attempt has received, in bytes. */
+  /** The bytes of the reply that the running attempt has received. */
   received?(): number
 }
 
 type Deps = Pick<Replicas, 'hasUsable'> & Partial<Pick<Replicas, 'watch'>>
 
 /**
- * Watches an attempt: the request moves from a replica that is lost to one that can be used, where its reply can be continued
- * or has not begun: once, and again only from one that is dead. Auxiliary requests have a time limit of their own.
+ * Watches an attempt. The request moves from a lost replica to a usable one if its reply has not begun or can be continued: once, and again
+ * only from a dead replica. Auxiliary requests have their own time limit.
  */
 export function beginAttempt(
   task: MovableTask,

@@ -9,45 +9,45 @@ export type { PoolEndpoint } from './member.ts'
 
 type PoolOptions<Endpoint> = {
   readonly breaker: Omit<BreakerOptions, 'onOpen'>
-  /** A breaker that was closed has opened. */
+  /** Called when a closed breaker opens. */
   onEjected?(endpoint: Endpoint, reason: EjectionReason): void
-  /** Absent: as `Affinity` has it. */
+  /** Absent: the defaults of `Affinity`. */
   readonly affinity?: AffinityOptions
-  /** False: endpoints come last until `setKnown`. */
+  /** False: endpoints are used last until `setKnown`. */
   readonly areKnown?: boolean
-  /** An endpoint without a success for so long is due for a check. */
+  /** An endpoint is due for a check when its last success is older. */
   readonly checkIntervalMs?: number
-  /** The same while its breaker is not closed. */
+  /** The interval while its breaker is not closed. */
   readonly downCheckIntervalMs?: number
 }
 
-/** What a request says about its endpoint. */
+/** The outcome of a request, as far as it concerns the endpoint. */
 export type RequestOutcome =
   | { readonly type: 'ok' }
   /** 429, or 503 with Retry-After: healthy, but to be avoided for a while. */
   | { readonly type: 'busy'; readonly retryAfterMs: number }
   | { readonly type: 'failed'; readonly reason: string; readonly isRefused?: boolean }
-  /** A failure of the endpoint or of the request: `blame` says that it was the endpoint's. */
+  /** Either the endpoint or the request is at fault: `blame` tells that it was the endpoint. */
   | {
       readonly type: 'doubtful'
       readonly reason: string
-      /** Of a router: whose request has failed. */
+      /** Of a router: the client whose request failed. */
       readonly client?: string
     }
-  /** Nothing: the client's fault, cancelled, or not sent. */
+  /** No information: the client's fault, cancelled, or not sent. */
   | { readonly type: 'neutral' }
 
 /** The right to send one request to an endpoint. */
 export type Lease<Endpoint> = {
   readonly type: 'lease'
   readonly endpoint: Endpoint
-  /** Whether the endpoint is one that has read the prompt's longest known prefix; absent for a request without keys. */
+  /** Whether the endpoint has the prompt's longest known prefix. Absent for a request without keys. */
   readonly affinity?: AffinityOutcome
-  /** The reply has begun: a half-open endpoint takes more requests from here on. */
+  /** The reply has begun: a half-open endpoint takes more requests from now on. */
   confirm(): void
-  /** How many of the prompt's tokens the endpoint had in its cache. */
+  /** Records how many of the prompt's tokens the endpoint had cached. */
   learn(inputTokens: number, cachedTokens: number): void
-  /** Must be called once; further calls do nothing. */
+  /** Must be called once. Further calls do nothing. */
   release(outcome: RequestOutcome, nowMs: number): void
   /** After a doubtful release: another endpoint has answered the same request. To be called once at most. */
   blame(nowMs: number): void
@@ -60,17 +60,17 @@ export type AcquireRequest = {
   readonly nowMs: number
   /** The likely cost of the request: its prompt and its output. */
   readonly tokens: number
-  /** Those of the prompt, which an endpoint may have in its cache; absent: 0. */
+  /** The prompt's part of it, which an endpoint may have cached. Absent: 0. */
   readonly promptTokens?: number
   /** The longest prefix first. */
   readonly affinityKeys: readonly AffinityKey[]
-  /** Endpoints to use only when no other may be used. */
+  /** Endpoints to use only if no other may be used. */
   readonly avoid?: ReadonlySet<string>
   /** Endpoints to skip. */
   readonly unfit?: ReadonlySet<string>
   /**
-   * Endpoints that have failed this request. While no breaker admits it, it goes to another one nevertheless: what other requests
-   * met is no reason to refuse it. Absent: it waits.
+   * Endpoints that have failed this request. While no breaker admits it, it may be forced to another endpoint: the failures of other
+   * requests are no reason to refuse it. Absent: it waits.
    */
   readonly failed?: ReadonlySet<string>
   /** Not a generation: its success does not offset a failed generation. */
@@ -88,7 +88,7 @@ export type EndpointReport = {
   readonly isDraining?: true
   readonly activeRequests: number
   readonly outstandingTokens: number
-  /** Absent when it may be used now. */
+  /** Absent if it may be used now. */
   readonly retryAtMs?: number
 }
 
@@ -98,14 +98,14 @@ type Granted<Endpoint extends PoolEndpoint> = {
   readonly request: AcquireRequest
 }
 
-/** An address that is back within this time has kept its cache. */
+/** An address that comes back within this time has kept its cache. */
 const rememberRemovedMs = 60_000
-/** When to ask again while no endpoint could do the request. */
+/** When to ask again if no endpoint supports the request. */
 const askAgainMs = 1000
 
 /**
- * Chooses a replica for each request: one that has read the conversation before, or the least loaded in tokens by weight. The set of
- * replicas may change at any time. No I/O and no clock: all times are milliseconds of one monotonic clock, passed in.
+ * Chooses a replica for each request: one that has seen the conversation before, or the least loaded in tokens by weight. The set of
+ * replicas may change at any time. Does no I/O and reads no clock: callers pass the time, in milliseconds of one monotonic clock.
  */
 export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   readonly #members = new Map<string, Member<Endpoint>>()
@@ -113,7 +113,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   readonly #standings = new Standings<Endpoint>()
   readonly #affinity: Affinity<Member<Endpoint>>
   readonly #checks: CheckTimes<Endpoint>
-  /** The numbers of removed endpoints, which last removed last. */
+  /** The numbers of removed endpoints, in the order of their removal. */
   readonly #removed = new Map<string, { readonly number: number; readonly untilMs: number }>()
   #lastNumber = 0
   #turn = 0
@@ -134,7 +134,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     return this.#members.has(id)
   }
 
-  /** An endpoint from here on. Its id must not be in the pool. */
+  /** Adds an endpoint. Its id must not be in the pool. */
   add(endpoint: Endpoint, nowMs: number): void {
     if (this.#members.has(endpoint.id)) throw new Error(`${endpoint.id} is in the pool already`)
     const removed = this.#removed.get(endpoint.id)
@@ -168,12 +168,12 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     }
     this.#members.set(endpoint.id, member)
     this.#checks.size = this.#members.size
-    // A router chooses by itself, also where a prompt was read.
+    // A router chooses the server itself, so it has no affinity.
     if (endpoint.isRouter !== true) this.#affinity.add(member)
     this.#update(member, nowMs)
   }
 
-  /** No request goes to the endpoint any more; leases that it has end as usual. It keeps its prefixes if it is back within a minute. */
+  /** Sends no more requests to the endpoint; its leases end as usual. It keeps its prefixes if it comes back within a minute. */
   remove(id: string, nowMs: number): void {
     const member = this.#members.get(id)
     if (member === undefined) return
@@ -196,21 +196,21 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     })
   }
 
-  /** Its share of the load from now on; above 0. */
+  /** Sets its share of the load; above 0. */
   setWeight(id: string, weight: number, nowMs: number): void {
     this.#change(id, nowMs, (member) => {
       member.weight = weight
     })
   }
 
-  /** Until then it is used only where no other may be. */
+  /** Until then, the endpoint is used only if no other may be. */
   avoid(id: string, untilMs: number, nowMs: number): void {
     this.#change(id, nowMs, (member) => {
       member.busyUntilMs = Math.max(member.busyUntilMs, untilMs)
     })
   }
 
-  /** A probe has reached the endpoint. */
+  /** To be called when a probe has reached the endpoint. */
   setKnown(id: string, nowMs: number): void {
     this.#change(id, nowMs, (member) => {
       member.isKnown = true
@@ -224,7 +224,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     const sought = this.#affinity.seek(request)
     const isFit = ({ endpoint }: Member<Endpoint>) => unfit?.has(endpoint.id) !== true
     const isPreferred = ({ endpoint }: Member<Endpoint>) => unfit?.has(endpoint.id) !== true && avoid?.has(endpoint.id) !== true
-    // In this order: neither avoided nor busy, avoided or unknown, busy.
+    // In this order: neither avoided nor busy; avoided or unknown; busy.
     const member =
       sought?.choose(isPreferred) ??
       standings.free(isPreferred) ??
@@ -253,7 +253,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     return this.#standings.freeOrUnknown(fits) !== undefined
   }
 
-  /** The state of an endpoint's breaker; `open` for one that is not in the pool. */
+  /** The state of an endpoint's breaker; `open` if it is not in the pool. */
   stateOf(id: string, nowMs: number): BreakerState {
     return this.#members.get(id)?.breaker.state(nowMs) ?? 'open'
   }
@@ -273,7 +273,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     })
   }
 
-  /** Another process has checked the endpoint, and will do so again: here, one that is known and healthy is checked only if it does not. */
+  /** Another process has checked the endpoint and will do so again. A known and healthy endpoint is checked here only if it does not. */
   hearPassed(id: string, nowMs: number): void {
     this.#change(id, nowMs, (member) => {
       if (member.isKnown) member.heardMs = nowMs
@@ -324,7 +324,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       type: 'lease',
       endpoint: member.endpoint,
       ...(placed !== undefined && { affinity: placed.outcome }),
-      // It is called for each chunk, without the time: a pause that has ended since is noticed by the next request.
+      // Called for each chunk, without the time: the end of a pause is noticed by the next request.
       confirm: () => {
         if (member.breaker.confirm(pass)) this.#update(member, nowMs)
       },

@@ -21,13 +21,13 @@ import { SilenceWatch } from './silence-watch.ts'
 
 type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered' | 'endpoints'> & {
   readonly source: EndpointSource
-  /** How long the requests of a server that has left may take to end there. */
+  /** How long the requests of a removed server may continue there. */
   readonly drainMs: number
-  /** How long a request waits while there are no servers. */
+  /** How long a request waits for a server while there are none. */
   readonly holdMs: number
-  /** Called when there are no servers: requests wait for one. */
+  /** Called when there are no servers left: requests wait for one. */
   onEmpty(): void
-  /** Called whenever a probe has found out what a replica is. */
+  /** Called when a probe of a replica has found something out. */
   onDiscovered(): void
   readonly affinity?: AffinityOptions
   /** The ids of replicas that an operator has taken out of use. */
@@ -44,19 +44,19 @@ type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered' | 'endpoints'> & {
 export type AcquiredReplica = {
   readonly endpoint: Endpoint
   readonly upstream: Upstream
-  /** Whether it is one that has read the prompt's longest known prefix; absent for a request without affinity. */
+  /** Whether it has the prompt's longest known prefix. Absent for a request without affinity. */
   readonly affinity?: AffinityOutcome
-  /** The reply has begun: a half-open replica takes more requests from here on. */
+  /** The reply has begun: a half-open replica takes more requests from now on. */
   confirm(): void
-  /** How many of the prompt's tokens the replica had in its cache. */
+  /** Records how many of the prompt's tokens the replica had cached. */
   learn(inputTokens: number, cachedTokens: number): void
-  /** Ends the right; to be called exactly once. */
+  /** Ends the right. To be called exactly once. */
   release(outcome: RequestOutcome): void
   /** After a doubtful outcome: another replica has answered the same request. */
   blame(): void
 }
 
-/** The state of one replica, and what it was found to be. */
+/** The state of one replica, and its discovery. */
 export type ReplicaReport = EndpointReport & { readonly discovery: Discovery | undefined }
 
 type Wanted = Omit<AcquireRequest, 'nowMs'>
@@ -66,7 +66,7 @@ const noIds: ReadonlySet<string> = new Set()
 const pollEveryMs = 250
 const everySecondMs = 1000
 
-/** The replicas of one model: chooses one for each request, probes them and checks their health. */
+/** The replicas of one model. Chooses one for each request, probes them and checks their health. */
 export class Replicas {
   readonly #options: ReplicaOptions
   readonly #pool: Pool<Endpoint>
@@ -115,22 +115,22 @@ export class Replicas {
     return this.#pool.size
   }
 
-  /** What the model is: the first replica that is known, or, while none is, the last one that was. */
+  /** The discovery of the first known replica, or of the last one that was known. */
   get discovery(): Discovery | undefined {
     return this.#discoveries.model
   }
 
-  /** There are no servers, or none of the first ones since has been reached: requests wait. */
+  /** There are no servers, or all of those that came since there were none are still unreached: requests wait. */
   get isHolding(): boolean {
     return this.#members.isHolding
   }
 
-  /** What the known replicas are, each kind once. */
+  /** The distinct upstreams of the known replicas. */
   get upstreams(): readonly Upstream[] {
     return this.#discoveries.upstreams
   }
 
-  /** All replicas that are known, with their addresses. */
+  /** All known replicas with their addresses. */
   get places(): readonly { readonly endpoint: Endpoint; readonly upstream: Upstream }[] {
     return [...this.#members.endpoints.values()].flatMap((endpoint) => {
       const known = this.#discoveries.get(endpoint.id)
@@ -138,7 +138,7 @@ export class Replicas {
     })
   }
 
-  /** Begins to follow the servers of the model. Undefined where they are known, which may be none. */
+  /** Begins to follow the servers of the model. Undefined if the set is known, even if empty. */
   open(signal: AbortSignal): Promise<void> | undefined {
     this.#checks ??= startHealthChecks({
       pool: { checksDue: (nowMs) => this.#pool.checksDue(nowMs), reportCheck: (id, isOk) => this.#reportCheck(id, isOk) },
@@ -150,8 +150,8 @@ export class Replicas {
   }
 
   /**
-   * What the model is: waits while there are no servers, then for the first one that answers. Rejects with `model-unavailable` when none
-   * does.
+   * The discovery of the model. Waits while there are no servers, then for the first one that answers. Rejects with `model-unavailable` if
+   * all fail.
    */
   async discover(signal: AbortSignal): Promise<Discovery> {
     await this.open(signal)
@@ -170,7 +170,7 @@ export class Replicas {
     }
   }
 
-  /** A replica for one request. Waits up to `waitMs` while none may be used; then rejects with `model-unavailable`. */
+  /** A replica for one request. Waits up to `waitMs` while no replica may be used, then rejects with `model-unavailable`. */
   acquire(wanted: Wanted, waitMs: number, signal: AbortSignal): AcquiredReplica | Promise<AcquiredReplica> {
     const held = this.#members.held(signal)
     if (held !== undefined) return held.then(() => this.acquire(wanted, waitMs, signal))
@@ -180,7 +180,10 @@ export class Replicas {
     return this.#acquireLater(lease, wanted, { untilMs: this.#options.now() + waitMs, signal })
   }
 
-  /** Takes a replica out of use, or back into it, by its URL, or all of a host and port. Throws `not-found` where there is none. */
+  /**
+   * Takes a replica out of use, or back into it, by its URL; or all replicas of a host and port. Throws `not-found` if there is no such
+   * replica.
+   */
   setDraining(server: string, isDraining: boolean): readonly DrainedServer[] {
     const { drains, probe } = this.#options
     const endpoints = [...this.#members.endpoints.values()]
@@ -199,7 +202,7 @@ export class Replicas {
     return this.#silence.watch(request)
   }
 
-  /** Whether a replica is known that is not among these. */
+  /** Whether a replica outside of this set is known. */
   hasKnown(except: ReadonlySet<string>): boolean {
     return this.#discoveries.hasKnown(except)
   }
@@ -225,7 +228,7 @@ export class Replicas {
     this.#closed.signal.throwIfAborted()
   }
 
-  /** Waits; rejects with the signal's reason, or with `model-unavailable` when closed. */
+  /** Waits. Rejects with the signal's reason, or with `model-unavailable` when closed. */
   async pause(ms: number, signal: AbortSignal): Promise<void> {
     try {
       await orAborted(sleep(ms, undefined, { signal, ref: false }), this.#closed.signal)
@@ -259,7 +262,7 @@ export class Replicas {
   #acquired(lease: Lease<Endpoint>, { upstream }: KnownReplica): AcquiredReplica {
     const { endpoint, affinity, confirm, learn } = lease
     return {
-      // Its key may be another one by now.
+      // Its key may have changed meanwhile.
       endpoint: this.#members.endpoints.get(endpoint.id) ?? endpoint,
       upstream,
       ...(affinity !== undefined && { affinity }),
@@ -293,12 +296,12 @@ export class Replicas {
       }
       const waitMs = lease.retryAtMs - this.#options.now()
       if (lease.retryAtMs > untilMs) throw this.#noneUsable(waitMs)
-      // Poll: a health check may find a replica back before that time.
+      // Polls: a health check may find a replica back before that time.
       await this.pause(Math.min(pollEveryMs, Math.max(10, waitMs)), signal)
     }
   }
 
-  /** Undefined when the replica cannot be used after all; the lease is released then. */
+  /** Undefined if the replica cannot be used after all; the lease is released then. */
   async #probeLeased(lease: Lease<Endpoint>, signal: AbortSignal): Promise<KnownReplica | undefined> {
     const { endpoint } = lease
     try {
@@ -331,7 +334,7 @@ export class Replicas {
   #everySecond(): void {
     this.#shares.tick()
     this.#discoveries.refresh((id) => {
-      // A good check of one that is down ends its wait, which is for its check to say.
+      // Only its own health check may end the wait for a replica that is down.
       if (this.#pool.stateOf(id, this.#options.now()) === 'closed') this.#reportCheck(id, true)
     })
   }
@@ -369,10 +372,10 @@ export class Replicas {
     for (const endpoint of [...added, ...replaced]) {
       this.#pool.add(endpoint, now())
       this.#shares.added(endpoint, isJoining)
-      // From here on, the health checks try to reach it.
+      // From now on, the health checks try to reach it.
       this.#discoveries.probe(endpoint).catch(() => this.#reportCheck(endpoint.id, false))
     }
-    // With the new servers in place, to which requests may move.
+    // After the new servers are in place: requests may move to them.
     for (const { id } of [...gone, ...replaced]) this.#silence.onLeft(id)
     if (this.discovery !== undefined)
       log.info({ model: probe.id, servers: size, added: added.length, gone: gone.length }, 'servers of the model changed')

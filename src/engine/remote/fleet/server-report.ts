@@ -10,7 +10,7 @@ const states: Readonly<Record<BreakerState, ServerReport['state']>> = {
   open: 'unhealthy',
 }
 
-/** The public report of a replica. Only the host is shown: its URL may hold a secret path. */
+/** The public report of a replica. It shows only the host: a URL may hold a secret path. */
 export function toServerReport({
   id,
   breaker,

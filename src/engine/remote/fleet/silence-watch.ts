@@ -5,20 +5,20 @@ import { runCheck } from './health-check.ts'
 import { Silence, type SilentRequest, silenceTickMs, type WatchedRequest } from './silence/silence.ts'
 
 type SilenceWatchOptions = Omit<Parameters<typeof runCheck<Endpoint>>[0], 'pool' | 'timeoutMs'> & {
-  /** Its name in the log. */
+  /** The model's name in the log. */
   readonly model: string
   readonly log: Logger
   readonly stopped: AbortSignal
   isEjected(replicaId: string): boolean
   report(replicaId: string, isOk: boolean): void
-  /** It is used only where no other replica may be. */
+  /** Uses the replica only if no other may be used. */
   avoid(replicaId: string, untilMs: number): void
 }
 
-/** A busy server may be late; one that is silent for longer, three times in a row, is lost. */
+/** A busy server may be late. One that is silent for longer, three times in a row, is lost. */
 const silentAfterMs = 2500
 
-/** `Silence` with its checks, and with ticks while it watches something. */
+/** `Silence` with its health checks, and with ticks while it watches something. */
 export class SilenceWatch extends Silence {
   #ticking: NodeJS.Timeout | undefined
 

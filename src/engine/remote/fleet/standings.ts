@@ -2,14 +2,14 @@ import { IndexedHeap } from './indexed-heap.ts'
 import { loadOf, type Member, type PoolEndpoint } from './member.ts'
 
 /**
- * `free`: may be used. `unknown`: the same, but no probe has reached it. `busy`: asked for a pause. `blocked`: its breaker admits
- * nothing. `out`: draining or removed.
+ * `free`: may be used. `unknown`: the same, but no probe has reached it. `busy`: asked for a pause. `blocked`: its breaker admits nothing.
+ * `out`: draining or removed.
  */
 type Standing = 'free' | 'unknown' | 'busy' | 'blocked' | 'out'
 
 type Entry = { standing: Standing; readonly tokens: number; readonly weight: number; readonly wakesAtMs: number }
 
-/** Which endpoints may be used now, by load. Follows events: a look at it costs nothing for each endpoint. */
+/** Which endpoints may be used now, ordered by load. Updated by events: a query does not visit every endpoint. */
 export class Standings<Endpoint extends PoolEndpoint> {
   readonly #entries = new Map<Member<Endpoint>, Entry>()
   /** By load. */
@@ -19,7 +19,7 @@ export class Standings<Endpoint extends PoolEndpoint> {
     blocked: new IndexedHeap<Member<Endpoint>>(isLessLoaded),
   }
   readonly #busy = new IndexedHeap<Member<Endpoint>>((a, b) => a.busyUntilMs < b.busyUntilMs)
-  /** Those whose standing time alone will change. */
+  /** Endpoints whose standing will change by time alone. */
   readonly #sleeping = new IndexedHeap<Member<Endpoint>>((a, b) => this.#wakesAtMs(a) < this.#wakesAtMs(b))
   #freeTokens = 0
   #freeWeight = 0
@@ -29,7 +29,7 @@ export class Standings<Endpoint extends PoolEndpoint> {
     return this.#freeWeight === 0 ? 0 : this.#freeTokens / this.#freeWeight
   }
 
-  /** To be called after everything that happened to the endpoint. */
+  /** To be called after every event of the endpoint. */
   update(member: Member<Endpoint>, nowMs: number): void {
     const before = this.#entries.get(member)
     const { standing, wakesAtMs } = standingOf(member, nowMs)
@@ -40,13 +40,13 @@ export class Standings<Endpoint extends PoolEndpoint> {
     if (standing === 'out') this.#entries.delete(member)
     else this.#entries.set(member, after)
     this.#heapOf(standing)?.put(member)
-    // What adding and subtracting fractions leaves.
+    // Clears the rounding errors of adding and subtracting fractions.
     if (this.#heaps.free.size === 0) this.#freeWeight = 0
     if (Number.isFinite(wakesAtMs)) this.#sleeping.put(member)
     else this.#sleeping.remove(member)
   }
 
-  /** Brings the standings to this time. */
+  /** Updates the standings to this time. */
   wake(nowMs: number): void {
     for (let next = this.#sleeping.first; next !== undefined; next = this.#sleeping.first) {
       if (this.#wakesAtMs(next) > nowMs) return
@@ -58,7 +58,7 @@ export class Standings<Endpoint extends PoolEndpoint> {
     return this.#entries.get(member)?.standing === 'free'
   }
 
-  /** The least loaded one that may be used, is known, and fits. */
+  /** The least loaded endpoint that may be used, is known, and fits. */
   free(fits: (member: Member<Endpoint>) => boolean): Member<Endpoint> | undefined {
     return this.#heaps.free.firstWhere(fits)
   }
@@ -71,17 +71,17 @@ export class Standings<Endpoint extends PoolEndpoint> {
     return isLessLoaded(unknown, known) ? unknown : known
   }
 
-  /** Of those that asked for a pause, the one whose pause ends first. */
+  /** Of the endpoints that asked for a pause, the one whose pause ends first. */
   busy(fits: (member: Member<Endpoint>) => boolean): Member<Endpoint> | undefined {
     return this.#busy.firstWhere(fits)
   }
 
-  /** The least loaded one whose breaker admits nothing. */
+  /** The least loaded endpoint whose breaker admits nothing. */
   blocked(fits: (member: Member<Endpoint>) => boolean): Member<Endpoint> | undefined {
     return this.#heaps.blocked.firstWhere(fits)
   }
 
-  /** When the next one that fits wakes; undefined while none does by time alone. */
+  /** When the next one that fits wakes. Undefined if no endpoint will by time alone. */
   nextWakeMs(fits: (member: Member<Endpoint>) => boolean): number | undefined {
     const next = this.#sleeping.firstWhere(fits)
     return next === undefined ? undefined : this.#wakesAtMs(next)

@@ -15,7 +15,7 @@ import { type ReplyFacts, type WatchDeps, watchAttempts } from './watch-attempt.
 export type RetryDeps = WatchDeps & {
   readonly replicas: Pick<Replicas, 'count' | 'acquire' | 'pause' | 'throwIfClosed'> & Fleet & Partial<Pick<Replicas, 'watch'>>
   random(): number
-  /** Absent: none. */
+  /** Absent: unlimited. */
   readonly budget?: RetryBudget
 }
 
@@ -24,18 +24,18 @@ export type ReplicaTask<T> = MovableTask & {
   /** Its likely cost. */
   readonly tokens: number
   readonly affinityKeys: readonly AffinityKey[]
-  /** Whose request it is: the key and the session, or what stands for it. Absent: nobody's in particular. */
+  /** Identifies the client: its key and session, or a substitute. Absent: no particular client. */
   client?(): string
   /** Used instead of a replica's own key. */
   readonly callerKeys?: CallerKeys | undefined
   /**
-   * One exchange with a replica. Rejects with an `UpstreamError` when it fails, and with a capability error when the replica
-   * cannot do the request, without sending it.
+   * One exchange with a replica. Rejects with an `UpstreamError` if it fails, and with a capability error, without sending, if the replica
+   * does not support the request.
    */
   attempt(replica: ReplicaAttempt): Promise<AttemptResult<T>>
 }
 
-/** `not-sent`: the result was known without the replica, which says nothing about its health. */
+/** `not-sent`: the result was known without the replica, and says nothing about its health. */
 export type AttemptResult<T> =
   | { readonly type: 'answered'; readonly value: T; readonly facts?: ReplyFacts }
   | { readonly type: 'not-sent'; readonly value: T }
@@ -106,7 +106,7 @@ export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Pro
 /** A replica with a doubtful failure of this request, and whether the reply had begun by then. */
 type Suspect = { readonly replica: AcquiredReplica; readonly hadBegun: boolean }
 
-/** Another replica does what these could not: the failures were theirs. */
+/** Another replica succeeds where these failed: the failures were theirs. */
 function blame(suspects: Suspect[], { endpoint }: AcquiredReplica, isShown: (suspect: Suspect) => boolean): void {
   for (const suspect of suspects.splice(0)) {
     if (!isShown(suspect)) suspects.push(suspect)
@@ -114,7 +114,7 @@ function blame(suspects: Suspect[], { endpoint }: AcquiredReplica, isShown: (sus
   }
 }
 
-/** With the first output, the reply of one replica shows that those that had none are at fault. */
+/** The first output of one replica shows that the suspects without output are at fault. */
 function confirming(replica: AcquiredReplica, task: ReplicaTask<unknown>, suspects: Suspect[]): () => void {
   return () => {
     replica.confirm()
@@ -127,13 +127,13 @@ function keyOwner({ endpoint }: AcquiredReplica, own: CallerAccess | undefined):
   return endpoint.apiKey === undefined ? 'none' : 'ours'
 }
 
-/** Undefined where the end was no failure of the exchange: answered, cancelled, not sent, or ours. */
+/** Undefined if the exchange itself did not fail: answered, cancelled, not sent, or our own error. */
 function rowOfEnd(end: AttemptEnd<unknown>, key: KeyOwner, signal: AbortSignal): FailureRow | undefined {
   if (end.type !== 'failed' || signal.aborted) return undefined
   return end.error instanceof UpstreamError ? rowOf(end.error.failure, key) : undefined
 }
 
-/** `client`: the replica is a router, and this request was that client's. */
+/** `client`: the replica is a router, and this client sent the request. */
 function outcomeOf(end: AttemptEnd<unknown>, row: FailureRow | undefined, client: string | undefined): RequestOutcome {
   if (end.type === 'answered') return { type: 'ok' }
   if (end.type === 'not-sent' || row === undefined || !(end.error instanceof UpstreamError)) return { type: 'neutral' }
@@ -153,12 +153,12 @@ function outcomeOf(end: AttemptEnd<unknown>, row: FailureRow | undefined, client
   }
 }
 
-/** What a request meets behind a router is that request's own, and its load is the router's affair. */
+/** A failure behind a router concerns only that request, and load is the router's affair. */
 function outcomeAtRouter(breaker: FailureRow['breaker'], reason: string, client: string): RequestOutcome {
   return breaker === 'counts' || breaker === 'compared' ? { type: 'doubtful', reason, client } : { type: 'neutral' }
 }
 
-/** A client is to ask a router again in a moment that has no room or is away, where it does not say when. */
+/** If a router has no room or is away without saying for how long, the client should retry in a moment. */
 function givenUp(error: unknown, { endpoint }: AcquiredReplica): unknown {
   if (endpoint.isRouter !== true || !(error instanceof UpstreamError)) return error
   const { failure } = error
@@ -175,7 +175,7 @@ type Ended = {
   readonly lastedMs: number
 }
 
-/** Undefined when no replica is at fault: the error is the reader's, or ours. */
+/** Undefined if no replica is at fault: the error is the reader's, or ours. */
 function failedAttempt(error: unknown, { replica, row, task, lastedMs }: Ended): FailedAttempt | undefined {
   const progress = task.progress(replica)
   const replicaId = replica.endpoint.id

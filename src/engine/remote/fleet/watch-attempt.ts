@@ -12,7 +12,7 @@ import type { AcquiredReplica } from './replicas.ts'
 
 export type WatchDeps = { readonly observer?: FleetObserver | undefined; now(): number }
 
-/** What a reply said at its end. */
+/** The facts in the last events of a reply. */
 export type ReplyFacts = { readonly usage?: Usage; readonly finishReasons: readonly FinishReason[] }
 
 /** How an attempt ended. */
@@ -27,7 +27,7 @@ type WatchedTask = {
   readonly origin?: CallOrigin | undefined
 }
 
-/** The attempts at one request, one after the other, as metrics and traces see them. */
+/** Reports the attempts at one request, one after the other, to metrics and traces. */
 export class WatchedAttempts {
   readonly #deps: WatchDeps
   readonly #task: WatchedTask
@@ -42,7 +42,7 @@ export class WatchedAttempts {
     this.#task = task
   }
 
-  /** An attempt begins. Returns its place in the trace; undefined: that of the request. */
+  /** Begins an attempt. Returns its span in the trace; undefined: the request's. */
   began({ endpoint, upstream, affinity }: AcquiredReplica): TraceContext | undefined {
     this.#beganMs = this.#deps.now()
     this.#firstMs = undefined
@@ -57,7 +57,7 @@ export class WatchedAttempts {
     return this.#span?.context
   }
 
-  /** The same, which also notes when the reply begins. */
+  /** The same, and notes when the reply begins. */
   noting(confirm: () => void): () => void {
     return () => {
       this.#firstMs ??= this.#deps.now()
@@ -65,10 +65,10 @@ export class WatchedAttempts {
     }
   }
 
-  /** It has ended; where nothing was sent, it was none. */
+  /** Ends an attempt. An attempt that sent nothing is not reported. */
   ended(end: Ended, outcome: RequestOutcome): void {
     if (this.#start === undefined || end.type === 'not-sent' || (end.type === 'failed' && isCapabilityError(end.error))) return
-    // Assigned, not spread, which takes ten times as long as to count it.
+    // Assigned rather than spread, which would take ten times as long as the count itself.
     const ended: { -readonly [Key in keyof AttemptEnd]: AttemptEnd[Key] } = howEnded(end, outcome, this.#task.signal)
     if (this.#firstMs !== undefined) ended.firstChunkMs = this.#firstMs - this.#beganMs
     if (end.type === 'answered' && end.facts !== undefined) {
@@ -83,14 +83,14 @@ export class WatchedAttempts {
   }
 }
 
-/** Undefined where nobody wants to hear of the attempts. */
+/** Undefined if nobody observes the attempts. */
 export function watchAttempts(deps: WatchDeps, task: WatchedTask): WatchedAttempts | undefined {
   const { trace, onAttempt } = task.origin ?? {}
   const isWatched = deps.observer !== undefined || trace?.beginAttempt !== undefined || onAttempt !== undefined
   return isWatched && !task.isAuxiliary ? new WatchedAttempts(deps, task) : undefined
 }
 
-/** Parsing a URL takes longer than all else here. */
+/** Parsing a URL takes longer than everything else here. */
 const hosts = new WeakMap<Endpoint, string>()
 
 function hostAt(endpoint: Endpoint): string {
@@ -101,7 +101,7 @@ function hostAt(endpoint: Endpoint): string {
   return host
 }
 
-/** What the last events of a reply say. */
+/** Extracts the facts from the last events of a reply. */
 export function replyFacts(events: readonly EngineEvent[]): ReplyFacts {
   const usage = events.find((event) => event.type === 'usage')?.usage
   const finishReasons = events.flatMap((event) => (event.type === 'finish' ? [event.reason] : []))

@@ -29,14 +29,14 @@ type Judge<T> = (reply: T) => boolean | undefined
 const messages = [{ role: 'user', content: 'Say hello.' }]
 const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }
 
-/** Whether the kind of a server says too little about it: any server may be behind `openai`. */
+/** Whether the kind says too little about a server: any server may be behind `openai`. */
 export function needsProbe(kind: ProfileName): boolean {
   return kind === 'openai'
 }
 
 /**
- * Probes a server with small requests, one after the other to keep the load low. An ability stays undefined when its request
- * fails for any reason but an unknown field.
+ * Probes a server with small requests, one by one to keep the load low. An ability stays undefined if its request fails for another reason
+ * than an unknown field.
  */
 export async function probeAbilities(server: ProbedServer): Promise<Abilities> {
   const { signal } = server
@@ -81,7 +81,7 @@ export async function probeAbilities(server: ProbedServer): Promise<Abilities> {
   }
 }
 
-/** The name of the output limit: OpenAI's new one, unless the server keeps only the old one. Undefined: it answers neither. */
+/** The name of the output limit: OpenAI's new one, unless the server honours only the old one. Undefined if it answers neither. */
 async function findLimit(server: ProbedServer): Promise<Profile['maxTokens'] | undefined> {
   const { signal } = server
   let isAnswered = false
@@ -102,13 +102,13 @@ async function findLimit(server: ProbedServer): Promise<Profile['maxTokens'] | u
   return wasAnswered ? 'max_completion_tokens' : undefined
 }
 
-/** Whether a reply has kept a limit of one token; a server that does not count is believed. */
+/** Whether a reply has kept a limit of one token. A server that does not count is believed. */
 function isShort({ choices, usage }: WireChunk): boolean {
   if (choices.some(({ finishReason }) => finishReason === 'length')) return true
   return usage === undefined || usage.outputTokens <= 1
 }
 
-/** Undefined also when the limit ended the reply before its content, as with a model that reasons. */
+/** Undefined if the limit ended the reply before its content, as with a model that reasons. */
 function ofOutput(judge: Judge<WireChunk>): Judge<WireChunk> {
   return (reply) => {
     const isTruncated = reply.choices.some(({ text, calls, finishReason }) => {
@@ -135,7 +135,7 @@ async function countStream({ client, endpoint, model, signal }: ProbedServer, li
   return counted
 }
 
-/** Undefined when the request fails, or its reply does not show it. */
+/** Undefined if the request fails, or if its reply does not show it. */
 async function observe<T>(signal: AbortSignal, request: () => Promise<T>, judge: Judge<T>): Promise<boolean | undefined> {
   try {
     return judge(await request())

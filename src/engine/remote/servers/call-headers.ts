@@ -8,34 +8,34 @@ import type { ProfileName } from './profile.ts'
 import { providerAt } from './providers.ts'
 import { type RouterKind, routerHeaders } from './router-kinds.ts'
 
-/** What requests say to the servers of a model about where they come from. */
+/** Configures the headers that tell a model's servers where requests come from. */
 export type CallHeaderOptions = {
-  /** What the endpoints are that balance themselves. */
+  /** The kind of router that the endpoints are. */
   readonly router: RouterKind
-  /** The objective of each lane, where the router knows some. */
+  /** The objective of each lane, if the router has any. */
   readonly objectives: Readonly<Partial<Record<Lane, string>>>
-  /** A keyed hash: the same text gives the same value in all processes with the same key, and the value does not show the text. */
+  /** A keyed hash: processes with the same key get the same value for the same text, and the value does not reveal the text. */
   hash(text: string): string
 }
 
-/** A call and where it goes. Nothing that the caller has sent is passed on but its trace. */
+/** A call and its destination. Of the caller's headers, only the trace is passed on. */
 export type OutgoingCall = {
   readonly endpoint: Pick<Endpoint, 'url' | 'isRouter'>
   readonly kind: ProfileName
   readonly origin: CallOrigin
-  /** Its place in the trace; absent: that of the request. */
+  /** Its span in the trace. Absent: the request's. */
   readonly trace?: TraceContext | undefined
-  /** What the call continues, where its caller names no session. */
+  /** The conversation that the call continues, if its caller names no session. */
   readonly prompt?: Prompt | undefined
   readonly forwarded?: GenerationRequest['forwarded']
 }
 
 const providers: ReadonlySet<ProfileName> = new Set(['anthropic', 'together', 'fireworks', 'groq'])
 
-/** How many exchanges there were for a request: an engine may take the id for its own, which must not occur twice. */
+/** The number of exchanges for each request: an engine may adopt the id as its own, so it must be unique. */
 const exchanges = new WeakMap<CallOrigin, number>()
 
-/** The headers of one exchange about its request, besides those of its protocol. */
+/** The headers about the request of one exchange, besides those of the protocol. */
 export function callHeaders(call: OutgoingCall, options: CallHeaderOptions): Readonly<Record<string, string>> {
   const { origin, endpoint, kind, trace = origin.trace } = call
   const count = (exchanges.get(origin) ?? 0) + 1
@@ -48,7 +48,7 @@ export function callHeaders(call: OutgoingCall, options: CallHeaderOptions): Rea
   }
 }
 
-/** The state of a trace is for one's own servers: it may name tenants. */
+/** The trace's state goes only to one's own servers: it may name tenants. */
 function traceHeaders(trace: TraceContext | undefined, isProvider: boolean): Readonly<Record<string, string>> {
   if (trace === undefined) return {}
   const { traceparent, tracestate } = trace
@@ -67,7 +67,7 @@ function forRouter(call: OutgoingCall, { router, objectives, hash }: CallHeaderO
   }
 }
 
-/** Whose request it is: the caller and its session, or what stands for that. */
+/** Identifies the client: the caller and its session, or a substitute for the session. */
 export function clientOf(call: Pick<GenerationRequest, 'origin'> & Pick<OutgoingCall, 'prompt' | 'forwarded'>): string {
   const { origin } = call
   return origin === undefined ? '' : `${origin.caller}\n${sessionOf({ ...call, origin }) ?? ''}`
@@ -77,7 +77,7 @@ function named(names: readonly string[], value: string): Readonly<Record<string,
   return Object.fromEntries(names.map((name) => [name, value]))
 }
 
-/** What the turns of a conversation have in common. */
+/** The part that all turns of a conversation share. */
 function sessionOf({ origin, prompt, forwarded }: Pick<OutgoingCall, 'origin' | 'prompt' | 'forwarded'>): string | undefined {
   const { session } = origin
   if (session !== undefined) return `session ${session}`

@@ -7,19 +7,19 @@ import { checkContextFit } from '../../shared/context-fit.ts'
 import { refuseMedia } from '../../shared/refuse-media.ts'
 import type { Upstream } from './upstream.ts'
 
-/** A request as it is sent: a conversation may have been rendered here. */
+/** A request as it is sent. Its conversation may have been rendered here. */
 export type SentRequest = GenerationRequest & {
   /** The texts that end the turn of a rendered conversation. */
   readonly turnEnds?: readonly string[]
-  /** Texts of special tokens that the output of a rendered conversation is read by. */
+  /** Texts of special tokens that the output of a rendered conversation is parsed by. */
   readonly specialTexts?: readonly string[]
-  /** How the reply is read, where stop sequences are looked for in it. */
+  /** How to parse the reply, if stop sequences are searched in it. */
   readonly outputFormat?: OutputFormat
-  /** Calls are looked for in the reasoning that a server has divided from the answer. */
+  /** Calls are searched in the reasoning that the server has separated from the answer. */
   readonly readsThoughts?: true
   /** llama-server's field: the scale of each adapter. */
   readonly lora?: readonly { readonly id: number; readonly scale: number }[]
-  /** What the model may write before a constrained answer to a conversation; absent: unknown. */
+  /** The text that the model may write before a constrained answer. Absent: unknown. */
   readonly front?: AnswerFront | undefined
 }
 
@@ -28,11 +28,11 @@ export type CountedRequest = {
   readonly request: SentRequest
   /** The client's name for the model. */
   readonly model: string
-  /** Undefined: it surely fits every replica, or cannot be counted. */
+  /** Undefined: it certainly fits every replica, or cannot be counted. */
   readonly inputTokens: number | undefined
 }
 
-/** Throws `unsupported-field` for media that the upstream cannot read, `context-length-exceeded` for a prompt that is too long. */
+/** Throws `unsupported-field` for media that the upstream cannot read, and `context-length-exceeded` for a prompt that is too long. */
 export function checkUpstream({ request, model, inputTokens }: CountedRequest, upstream: Upstream): void {
   const { contextLength } = upstream
   checkMedia(request, model, upstream)
@@ -40,7 +40,7 @@ export function checkUpstream({ request, model, inputTokens }: CountedRequest, u
   checkContextFit({ inputTokens, outputTokens: request.maxOutputTokens, contextLength })
 }
 
-/** The media that an upstream reads, as far as it is known. */
+/** The media that an upstream reads, as far as known. */
 export function readsOf({ modalities, profile }: Upstream): Readonly<Record<MediaKind, boolean>> {
   return modalities === undefined ? profile.reads : { ...profile.reads, video: false, ...modalities }
 }
@@ -53,11 +53,11 @@ export function checkMedia(request: Pick<SentRequest, 'prompt'>, model: string, 
 type Readers = {
   readonly model: string
   readonly upstreams: readonly Upstream[]
-  /** Videos become pictures where no upstream reads them. */
+  /** Videos become images if no upstream reads them. */
   readonly makesFrames: boolean
 }
 
-/** Throws `unsupported-field` for media that none of the upstreams can read. */
+/** Throws `unsupported-field` for media that no upstream can read. */
 export function refuseUnreadable(request: Pick<SentRequest, 'prompt'>, { model, upstreams, makesFrames }: Readers): void {
   const [first] = upstreams
   if (first === undefined) return
@@ -70,12 +70,12 @@ export function refuseUnreadable(request: Pick<SentRequest, 'prompt'>, { model, 
   )
 }
 
-/** Whether the error says that one upstream cannot do the request, found without sending it; another may be able to. */
+/** Whether the error says that one upstream does not support the request, found without sending it. Another may support it. */
 export function isCapabilityError(error: unknown): error is AppError {
   return error instanceof AppError && (error.code === 'unsupported-field' || error.code === 'context-length-exceeded')
 }
 
-/** The refusal to report when no upstream can: a field before a length, and of lengths the longest. */
+/** The refusal to report if no upstream supports the request: a field rather than a length, and the longest of several lengths. */
 export function mostHelpful(refusals: Iterable<AppError>): AppError | undefined {
   let best: AppError | undefined
   for (const refusal of refusals) if (best === undefined || contextOf(refusal) > contextOf(best)) best = refusal

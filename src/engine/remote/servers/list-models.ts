@@ -8,7 +8,7 @@ import { profileIn, protocolOf } from './protocols.ts'
 
 type Asked = { readonly client: UpstreamClient; readonly endpoint: Endpoint; readonly signal: AbortSignal }
 
-/** What is known of a server before it is asked. */
+/** The facts known about a server before it is asked. */
 type Known = { readonly profile?: ProfileName | undefined; readonly protocol?: Protocol | undefined }
 
 /** A model as a server lists it. */
@@ -20,7 +20,7 @@ export type ListedModel = {
   readonly kind?: ModelKind
 }
 
-/** A server's list of models as it is; an array, if it is one. */
+/** A server's raw list of models; an array, if it is one. */
 export async function askForModels(
   { client, endpoint, signal }: Asked,
   { profile, protocol = protocolOf(profile ?? 'openai') }: Known,
@@ -28,20 +28,20 @@ export async function askForModels(
   const list = async (head: RequestHead | undefined) => {
     const ask = (path: string) => client.ask(endpoint, { method: 'GET', path, head }, signal)
     const first = await ask('/models')
-    // Anthropic's pages have 20 models unless more are asked for.
+    // Anthropic's pages have 20 models by default.
     const reply = asObject(first)?.has_more === true ? await ask('/models?limit=1000') : first
     // Together replies with the bare list.
     return asObject(reply)?.data ?? reply
   }
   return await list(profileIn(profile ?? 'openai', protocol).head).catch((error: unknown) => {
     signal.throwIfAborted()
-    // Anthropic knows no bearer tokens.
+    // Anthropic does not accept bearer tokens.
     if (profile !== undefined || !isUnauthorized(error)) throw error
     return list(profileIn('anthropic', 'messages').head)
   })
 }
 
-/** All models of a server, with what its list says of them. Rejects where the reply is not a list. */
+/** All models of a server, with the facts in its list. Rejects if the reply is not a list. */
 export async function listModels(asked: Asked, profile: ProfileName | undefined): Promise<readonly ListedModel[]> {
   const entries = await askForModels(asked, { profile })
   if (!Array.isArray(entries)) {
@@ -53,7 +53,7 @@ export async function listModels(asked: Asked, profile: ProfileName | undefined)
   return named.flatMap((entry) => readListed({ ...described.get(asText(entry.id)), ...entry }) ?? [])
 }
 
-/** Routers that do not ask their engines list a model of this name, which names nothing. */
+/** Routers that do not ask their engines list a model with this name, which means nothing. */
 const namesNothing = 'unknown'
 
 /** Whether an entry of a list names a model. */
@@ -61,7 +61,7 @@ export function isNamed(entry: Loose | undefined): entry is Loose {
   return entry !== undefined && entry.id !== namesNothing
 }
 
-/** The most tokens of one request, as an entry of a list says it. */
+/** The most tokens of one request, according to an entry of a list. */
 export function contextLengthOf(entry: Loose | undefined): number | undefined {
   const lengths = [entry?.max_model_len, entry?.context_length, entry?.context_window, entry?.max_input_tokens]
   const ofMeta = asObject(entry?.meta)?.n_ctx
@@ -79,7 +79,7 @@ function isUnauthorized(error: unknown): boolean {
   return error instanceof UpstreamError && error.failure.type === 'status' && [401, 403].includes(error.failure.status)
 }
 
-/** What the owner is called in the list of LM Studio, which says more in another one. */
+/** The owner in LM Studio's list, whose native list has more facts. */
 const lmStudioOwner = 'organization_owner'
 
 async function describedByLmStudio(
@@ -97,7 +97,7 @@ async function describedByLmStudio(
     )
   } catch {
     signal.throwIfAborted()
-    // It is not LM Studio, or an older one: the list alone has to do.
+    // Not LM Studio, or an older version: only the plain list is available.
     return new Map()
   }
 }
@@ -133,8 +133,8 @@ const kinds: Readonly<Record<string, ModelKind>> = {
 }
 
 /**
- * What a model is for, where its server says so: Dragoman in `kind`, Together and LM Studio in `type`, OpenRouter by what comes out,
- * Mistral by capabilities, a llama-server with several models by the arguments that it starts one with.
+ * The kind of a model, if its server reports it: Dragoman in `kind`, Together and LM Studio in `type`, OpenRouter by output modalities,
+ * Mistral by capabilities, a llama-server with several models by the arguments that it starts each with.
  */
 function kindOf({ kind, type, architecture, capabilities, status }: Loose): ModelKind | undefined {
   for (const name of [asText(kind), asText(type)]) {

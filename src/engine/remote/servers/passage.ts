@@ -4,14 +4,14 @@ import { UpstreamError } from '../transport/upstream-error.ts'
 import { readChunk } from '../transport/wire-reply.ts'
 import type { ConstraintField, Profile } from './profile.ts'
 
-/** What a router was seen to pass on to its engines, and what it was seen to drop. Absent: the replies do not show it. */
+/** The features that a router was observed to pass on to its engines, or to drop. Absent: the replies do not show it. */
 export type Passage = {
-  /** A pattern or grammar, which the reply kept. */
+  /** A pattern or grammar that the reply obeyed. */
   readonly regex?: boolean
   readonly top_k?: boolean
   readonly tokenizer?: boolean
   readonly continuous_usage_stats?: boolean
-  /** Of tools. */
+  /** The `strict` of tools. */
   readonly strict?: boolean
 }
 
@@ -26,17 +26,17 @@ type Probed = {
 
 const path = '/chat/completions'
 const messages = [{ role: 'user', content: 'Say hello.' }]
-/** What no model says by itself. */
+/** A word that no model produces by itself. */
 const word = 'qzxv'
-/** Kinds that refuse values that make no sense, where others ignore them. */
+/** Kinds that reject nonsensical values; others ignore them. */
 const checkingKinds: ReadonlySet<string> = new Set(['vllm', 'sglang', 'dragoman'])
 
-/** Probes a router with small requests, one after the other. What fails for another reason stays absent. */
+/** Probes a router with small requests, one by one. A feature whose request fails for another reason stays absent. */
 export async function probePassage(probed: Probed): Promise<Passage> {
   const { profile } = probed
   const { topK } = profile.fields
   const isChecked = checkingKinds.has(profile.name)
-  // Without a plain reply, no other one shows anything.
+  // Without a plain reply, no other reply shows anything.
   if ((await replyTo(probed, { [profile.maxTokens]: 1 })).type !== 'reply') return {}
   const found = {
     regex: await passesPattern(probed),
@@ -50,7 +50,7 @@ export async function probePassage(probed: Probed): Promise<Passage> {
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))
 }
 
-/** A profile without what a router drops: it is done here then, or refused by name. */
+/** The profile without the features that a router drops. Those are then emulated here, or refused by name. */
 export function throughRouter(profile: Profile, passage: Passage): Profile {
   const { regex, gbnf, tokenizer, ...rest } = profile
   const { topK, ...fields } = rest.fields
@@ -75,14 +75,14 @@ async function replyTo({ client, endpoint, model, signal }: Probed, fields: Reco
   }
 }
 
-/** `refused`: the request is at fault, as far as the server says. */
+/** `refused`: according to the server, the request is at fault. */
 function failureOf(error: unknown, signal: AbortSignal): { readonly type: 'refused' | 'failed' } {
   signal.throwIfAborted()
   const isRefused = error instanceof UpstreamError && error.failure.type === 'status' && [400, 422].includes(error.failure.status)
   return { type: isRefused ? 'refused' : 'failed' }
 }
 
-/** Whether a value that makes no sense is refused, and so was read. */
+/** Whether a nonsensical value is refused, which shows that it was read. */
 async function refuses(probed: Probed, fields: Record<string, unknown>): Promise<boolean | undefined> {
   const { type } = await replyTo(probed, { [probed.profile.maxTokens]: 1, ...fields })
   return type === 'failed' ? undefined : type === 'refused'
@@ -95,7 +95,7 @@ async function passesPattern(probed: Probed): Promise<boolean | undefined> {
   const reply = await replyTo(probed, { ...field, [maxTokens]: 6 })
   if (reply.type !== 'reply') return reply.type === 'refused' ? false : undefined
   const text = reply.text.trim()
-  // A model that reasons may not have come to its answer.
+  // A model that reasons may not have reached its answer.
   if (text === '') return reply.isCut ? undefined : false
   return reply.isCut ? word.startsWith(text) : text === word
 }

@@ -12,27 +12,30 @@ import { askOfBudgets } from './reasoning-budgets.ts'
 import { type Discovery, isSameServer } from './upstream.ts'
 
 export type ProbeOptions = {
-  /** The kind of server, where configured. */
+  /** The configured kind of server. */
   readonly profile: ProfileName | undefined
-  /** The protocol of its conversations, where configured. */
+  /** The configured protocol of its conversations. */
   readonly protocol: Protocol | undefined
-  /** The server's name for the model, where configured. */
+  /** The configured name of the model on the server. */
   readonly upstreamModel: string | undefined
-  /** Our name for the model, which the server may share. */
+  /** Our name for the model, which may also be the server's. */
   readonly id: string
-  /** The most tokens of one request, where configured. */
+  /** The configured limit of tokens in one request. */
   readonly contextLength: number | undefined
   /** Reads the server's chat template. */
   readonly templates: Pick<TemplateReader, 'readThinking'>
-  /** It thinks unless it is told not to, whatever its template does by default; that default is to apply. */
+  /** Apply the template's default for thinking, even if the server thinks by default. */
   readonly followsTemplate?: boolean
-  /** What the server was before: one that has not changed since is asked less. */
+  /** The server's previous discovery: an unchanged server needs fewer requests. */
   readonly known?: Discovery
-  /** Another server of the model. One that lists the model in the same way is taken for its like, and asked no more. */
+  /**
+   * The discovery of another server of the model. A server that lists the model in the same way is assumed to be alike, and is not probed
+   * further.
+   */
   readonly like?: Discovery
 }
 
-/** Finds out what a server is. Rejects when it cannot be reached, is not ready, or does not have the model. */
+/** Probes a server. Rejects if it cannot be reached, is not ready, or does not have the model. */
 export async function probeServer(
   client: UpstreamClient,
   endpoint: Endpoint,
@@ -46,7 +49,7 @@ export async function probeServer(
       return await client.ask(endpoint, { method: 'GET', path, fromRoot: true }, signal)
     } catch (error) {
       signal.throwIfAborted()
-      // A missing route is an answer, unlike a failure.
+      // Unlike a failure, a missing route is an answer.
       if (isAbsent(error)) return undefined
       throw error
     }
@@ -85,7 +88,7 @@ export async function probeServer(
 
 type Listed = { readonly profile: ProfileName; readonly entry: Loose; readonly options: ProbeOptions }
 
-/** Whether a server's list of models says all that there is to know of it, and the same as another's. */
+/** Whether a server's list of models has all the facts about it, equal to another server's. */
 function isLike(like: Discovery, { profile, entry, options }: Listed): boolean {
   if (describesItself(profile) || like.version === undefined) return false
   return (
@@ -103,7 +106,7 @@ function outputLengthOf(entry: Loose | undefined): number | undefined {
 
 type Listing = { readonly options: ProbeOptions; readonly signal: AbortSignal }
 
-/** The models of a server, which need not list them when its kind and model are configured. */
+/** The models of a server. It need not list them if its kind and model are configured. */
 async function listModels(client: UpstreamClient, endpoint: Endpoint, listing: Listing): Promise<readonly unknown[]> {
   const { options, signal } = listing
   try {
@@ -115,14 +118,14 @@ async function listModels(client: UpstreamClient, endpoint: Endpoint, listing: L
   }
 }
 
-/** The route does not exist, or is not open to us. */
+/** The route does not exist, or we are not allowed to use it. */
 function isAbsent(error: unknown): boolean {
   if (!(error instanceof UpstreamError)) return false
   const { failure } = error
   return failure.type === 'status' && [401, 403, 404, 405, 501].includes(failure.status)
 }
 
-/** The description of the model; undefined where the server lists none, or does not list the configured one. */
+/** The description of the model. Undefined if the server lists no models, or not the configured one. */
 function pickModel(entries: readonly Loose[], options: ProbeOptions): Loose | undefined {
   const { upstreamModel, id } = options
   const wanted = upstreamModel ?? id
@@ -130,10 +133,10 @@ function pickModel(entries: readonly Loose[], options: ProbeOptions): Loose | un
     entries.find((entry) => entry.id === wanted || asArray(entry.aliases).includes(wanted)) ??
     // Ollama's default tag.
     entries.find((entry) => entry.id === `${wanted}:latest`)
-  // A list is a hint: routers and gateways answer to names that they do not list.
+  // A list is only a hint: routers and gateways accept names that they do not list.
   if (found !== undefined || upstreamModel !== undefined || entries.length === 0) return found
   const [only] = entries
-  // A server with a single model takes any name for it.
+  // A server with a single model accepts any name for it.
   if (entries.length === 1) return only
   throw new AppError('model-unavailable', `${notListed(entries, options)}. Set \`upstreamModel\` to one of them`)
 }
@@ -159,7 +162,7 @@ const owners: Readonly<Record<string, ProfileName>> = {
   fireworks: 'fireworks',
 }
 
-/** Where the model is not listed, the kind that all listed ones agree on. */
+/** If the model is not listed, the kind of all listed ones, if they agree. */
 function recogniseOwner(entry: Loose | undefined, entries: readonly Loose[]): ProfileName {
   if (entry !== undefined) return recogniseServer(entry)
   const [kind = 'openai', ...others] = new Set(entries.map(recogniseServer))
@@ -167,11 +170,11 @@ function recogniseOwner(entry: Loose | undefined, entries: readonly Loose[]): Pr
 }
 
 function recogniseServer(entry: Loose | undefined): ProfileName {
-  // Dragoman's own fields; the owner may be that of a model on a server behind it.
+  // Dragoman's own fields. The owner may be that of a model on a server behind it.
   if (typeof entry?.state === 'string' && Array.isArray(entry.aliases)) return 'dragoman'
   const owner = asText(entry?.owned_by) ?? ''
   if (entry?.type === 'model' && entry.owned_by === undefined) return 'anthropic'
-  // Owned by those who made the models.
+  // The owners are the makers of the models.
   if (typeof entry?.active === 'boolean' && entry.context_window !== undefined) return 'groq'
   if (entry?.organization !== undefined && typeof entry.type === 'string') return 'together'
   if (entry?.supports_chat !== undefined) return 'fireworks'
@@ -180,7 +183,7 @@ function recogniseServer(entry: Loose | undefined): ProfileName {
   return known ?? profileNames.find((name) => owner === name) ?? 'openai'
 }
 
-/** Kinds with a route about the server and its model. */
+/** Kinds with a route that describes the server and its model. */
 function describesItself(profile: ProfileName): boolean {
   return profile === 'llama-server' || profile === 'dragoman' || profile === 'tgi'
 }
@@ -232,7 +235,7 @@ function readModalities(value: unknown): Discovery['modalities'] {
   return { image: modalities.vision === true, audio: modalities.audio === true, video: modalities.video === true }
 }
 
-/** Anthropic's description of a model. */
+/** Reads Anthropic's description of a model. */
 function readCapabilities(value: unknown): Discovery['modalities'] {
   const capabilities = asObject(value)
   if (capabilities === undefined) return undefined
@@ -247,7 +250,7 @@ type Server = {
   readonly signal: AbortSignal
 }
 
-/** The routes of conversations, the one that nearly all servers have first. */
+/** The routes of conversations, the most common one first. */
 const routes: readonly { readonly protocol: Protocol; readonly path: string }[] = [
   { protocol: 'chat', path: '/chat/completions' },
   { protocol: 'responses', path: '/responses' },
@@ -255,13 +258,13 @@ const routes: readonly { readonly protocol: Protocol; readonly path: string }[] 
   { protocol: 'completions', path: '/completions' },
 ]
 
-/** The first protocol that a server has a route for; chat completions where none is found. A request without messages asks. */
+/** The first protocol that a server has a route for, found by a request without messages. Chat completions if no route is found. */
 export async function findProtocol(server: Server): Promise<Protocol> {
   for (const { protocol, path } of routes) if (await hasRoute(server, protocol, path)) return protocol
   return 'chat'
 }
 
-/** Whether a server refuses an incomplete request for another reason than that the route is missing. */
+/** Whether a server refuses an incomplete request for another reason than a missing route. */
 async function hasRoute({ client, endpoint, model, signal }: Server, protocol: Protocol, path: string): Promise<boolean> {
   const { head } = profileIn('openai', protocol)
   try {

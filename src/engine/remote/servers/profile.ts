@@ -2,7 +2,7 @@ import type { MediaKind } from '../../../contract/media.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import type { RequestHead } from '../transport/client.ts'
 
-/** The kinds of servers. `openai` is anything that speaks just OpenAI's protocol. */
+/** The kinds of servers. `openai` is anything that speaks only OpenAI's protocol. */
 export const profileNames = [
   'vllm',
   'aphrodite',
@@ -26,16 +26,16 @@ export const protocolNames = ['chat', 'responses', 'messages', 'completions'] as
 
 export type Protocol = (typeof protocolNames)[number]
 
-/** What takes a pattern or grammar: the path of a request field, or a `response_format` of this type with a field of this name. */
+/** Where a pattern or grammar goes: the path of a request field, or a `response_format` of this type with a field of this name. */
 export type ConstraintField = readonly [string, ...string[]] | { readonly format: string; readonly key: string }
 
 /** The field names and abilities of a kind of server, as data: no other code asks which kind it talks to. */
 export type Profile = {
   readonly name: ProfileName
   readonly protocol: Protocol
-  /** Where the key goes, and headers of every request; absent: a bearer token. */
+  /** Where the key goes, and the headers of every request. Absent: a bearer token. */
   readonly head?: RequestHead
-  /** The names of sampling fields; absent ones are refused. */
+  /** The names of sampling fields. Absent ones are refused. */
   readonly fields: {
     readonly seed?: string
     readonly presencePenalty?: string
@@ -51,30 +51,33 @@ export type Profile = {
     readonly dry?: true
     /** Typical, top-n-sigma, dynamic temperature, mirostat, adaptive-p; an order of samplers. */
     readonly others?: true
-    /** Samplers and what else Dragoman's embedded engine has: top-a, smoothing, banned strings, guidance and others. */
+    /** Samplers and other features of Dragoman's embedded engine: top-a, smoothing, banned strings, guidance and others. */
     readonly own?: true
-    /** Those of `others` and `own` that a kind has without the rest, by their names in llama.cpp's and Dragoman's API, with its own names. */
+    /**
+     * Single samplers of `others` and `own` that the kind has, keyed by their names in llama.cpp's and Dragoman's API, with the kind's own
+     * names.
+     */
     readonly some?: Readonly<Record<string, string>>
     readonly allowedTokens?: string
     readonly stopTokens?: string
   }
-  /** Whether temperature is applied after the samplers that remove tokens: always or never, or as a field says; absent: unknown. */
+  /** Whether temperature is applied after the samplers that remove tokens: always, never, or as a field says. Absent: unknown. */
   readonly temperatureLast?: boolean | { readonly field: string }
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
-  /** Its own default of the output limit is low, and it shortens what exceeds the context: the context is sent as the limit. */
+  /** Its default output limit is low, and it shortens a limit that exceeds the context: the context length is sent as the limit. */
   readonly contextAsLimit?: true
-  /** Knows the role `developer`; others get `system`. */
+  /** Accepts the role `developer`; others get `system`. */
   readonly developerRole?: true
   /** Refuses names of speakers. */
   readonly refusesNames?: true
-  /** Takes token ids. */
+  /** Accepts token ids. */
   readonly logitBias: boolean
-  /** Takes `n`; otherwise each choice is a request. */
+  /** Accepts `n`; otherwise each choice is a request. */
   readonly choices: boolean
   /** Refuses `n` with temperature 0, which gives equal choices. */
   readonly refusesEqualChoices?: true
   readonly logprobs: boolean
-  /** Sends no log-probabilities when `top_logprobs` is below this. */
+  /** Sends no log-probabilities if `top_logprobs` is below this. */
   readonly leastTop?: number
   /** The most top log-probabilities. */
   readonly mostTop?: number
@@ -84,11 +87,11 @@ export type Profile = {
   readonly ranksByLogits?: true
   /** Completions with `echo` and `logprobs` score the prompt's tokens. */
   readonly scoresPrompts?: true
-  /** Completions take `suffix`. */
+  /** Completions accept `suffix`. */
   readonly suffix: boolean
   readonly regex?: ConstraintField
   readonly gbnf?: ConstraintField
-  /** Takes `response_format` of the type `structural_tag`. */
+  /** Accepts `response_format` of the type `structural_tag`. */
   readonly structuralTags?: true
   /** Gets constraints as our grammars: its own compiler may crash on a client's schema. */
   readonly takesOurGrammars?: true
@@ -98,31 +101,31 @@ export type Profile = {
   readonly outputStyle: 'openai' | 'json-object' | 'json-schema' | 'tgi' | 'responses' | 'messages'
   readonly jsonObject: boolean
   readonly jsonSchema: boolean
-  /** Whether `required` and a named function are enforced; without names, the one tool is declared alone. */
+  /** Whether `required` and a named function are enforced. Without names, the one tool is declared alone. */
   readonly toolChoice: 'full' | 'no-names' | 'none'
-  /** Takes `parallel_tool_calls`; llama-server's default is false. */
+  /** Accepts `parallel_tool_calls`; llama-server's default is false. */
   readonly parallelToolCalls: boolean
-  /** Takes `reasoning_budget_tokens` and `reasoning_budget_message`. */
+  /** Accepts `reasoning_budget_tokens` and `reasoning_budget_message`. */
   readonly reasoningBudget?: boolean
-  /** Takes OpenAI's fields about the caller, its tier and its cache. */
+  /** Accepts OpenAI's fields about the caller, its tier and its cache. */
   readonly forwards?: true
-  /** Fields that callers may know of this kind, and that are sent as they are. */
+  /** Fields specific to this kind that callers may send, and that are passed on as they are. */
   readonly ownFields?: readonly string[]
-  /** The names of those of them that it calls otherwise. */
+  /** The kind's own names of some of them. */
   readonly ownNames?: Readonly<Record<string, string>>
-  /** Takes `verbosity`. */
+  /** Accepts `verbosity`. */
   readonly verbosity?: true
-  /** Takes the text of a chat template, as `chat_template`. */
+  /** Accepts the text of a chat template, as `chat_template`. */
   readonly takesTemplates?: true
   /** `chat_template_kwargs` reach the template. */
   readonly templateVariables: boolean
   /** The media that its requests can hold. */
   readonly reads: Readonly<Record<MediaKind, boolean>>
-  /** The types of images and sounds that it decodes, others being converted first; absent: all. */
+  /** The types of images and sounds that it decodes; others are converted first. Absent: all. */
   readonly decodes?: { readonly image?: readonly string[]; readonly audio?: readonly string[] }
-  /** Shows photographs as they are stored, whatever they say about their rotation. */
+  /** Ignores the rotation in a photograph's metadata. */
   readonly ignoresRotation?: true
-  /** Has nothing like `detail`: small images are made here. */
+  /** Has no field like `detail`: images are shrunk here. */
   readonly ignoresDetail?: true
   /** Continues a last assistant message: on request, or always. */
   readonly continuation?: 'fields' | 'always'
@@ -131,38 +134,38 @@ export type Profile = {
   /** The field of a choice with the stop sequence that ended it. */
   readonly stopField?: 'stop_reason' | 'matched_stop'
   /**
-   * Stop sequences are not sent but found here, and end the request: the server would not report which one it was, but counts
-   * tokens in each chunk.
+   * Stop sequences are not sent but searched here, and end the request: the server would not report which one matched, but counts tokens in
+   * each chunk.
    */
   readonly stopsHere: boolean
-  /** Known to look for stop sequences in answers only. Others might end the reasoning at one: those of chats are found here. */
+  /** Certainly searches stop sequences in answers only. Others might end the reasoning at one, so those of chats are searched here. */
   readonly stopsAnswers?: true
   /** Can report usage in each chunk. */
   readonly runningUsage: boolean
-  /** Fields of a request whose output has special tokens that are read here. */
+  /** Fields of a request whose output has special tokens that are parsed here. */
   readonly showsTokens?: Readonly<Record<string, unknown>>
-  /** Takes the texts of special tokens that its output is to have. */
+  /** Accepts the texts of special tokens to keep in its output. */
   readonly keepsTokens?: string
   /** Fields of every request. */
   readonly extras: Readonly<Record<string, unknown>>
-  /** Whose tokenizer routes it has; those of Responses and Messages only count. */
+  /** Which kind's tokenizer routes it has. Those of Responses and Messages only count. */
   readonly tokenizer?: 'vllm' | 'llama-server' | 'responses' | 'messages'
   /** `/chat/completions/input_tokens` counts a conversation with the tokens of its media. */
   readonly countsMedia?: true
-  /** What a Responses route does with what the protocol leaves open. */
+  /** Properties of its Responses route that the protocol leaves open. */
   readonly responses?: ResponsesTraits
-  /** What a Messages route does with what the protocol leaves open. */
+  /** Properties of its Messages route that the protocol leaves open. */
   readonly messages?: MessagesTraits
   /** The route of health checks, below the server's root or its OpenAI base. */
   readonly health: { readonly path: string; readonly fromRoot: boolean }
 }
 
-/** Whether the stop sequences of a request are found here, and not sent. */
+/** Whether the stop sequences of a request are searched here instead of being sent. */
 export function findsStops({ prompt }: Pick<GenerationRequest, 'prompt'>, { stopsHere, stopsAnswers }: Profile): boolean {
   return stopsHere || (stopsAnswers !== true && prompt.type === 'chat')
 }
 
-/** How servers with Responses differ. */
+/** The differences between servers with Responses. */
 export type ResponsesTraits = {
   /** Encrypted reasoning may be requested of any model. */
   readonly encryptsAlways?: true
@@ -170,12 +173,12 @@ export type ResponsesTraits = {
   readonly readsThoughts?: true
 }
 
-/** How servers with a Messages route differ. */
+/** The differences between servers with a Messages route. */
 export type MessagesTraits = {
-  /** Takes system messages between others: between a user's turn and an answer or the end, or wherever they are; absent: never. */
+  /** Where system messages after the first are accepted: between a user's turn and an answer or the end, or anywhere. Absent: nowhere. */
   readonly lateSystem?: 'before-answers' | 'anywhere'
-  /** `thinking` of a request that leaves it open; absent: none is sent. */
+  /** The `thinking` of a request that leaves it open. Absent: not sent. */
   readonly openThinking?: 'adaptive'
-  /** `thinking` of a request that wants some and sets no budget. */
+  /** The `thinking` of a request that asks for some without a budget. */
   readonly freeThinking: 'adaptive' | 'enabled'
 }

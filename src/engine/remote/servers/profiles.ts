@@ -11,9 +11,9 @@ const openFields = {
   ignoreEos: 'ignore_eos',
 } as const
 
-/** What servers with vLLM's sampling parameters have. */
+/** Common to servers with vLLM's sampling parameters. */
 const tokenizerFields = ['add_bos_token', 'skip_special_tokens']
-/** Fields that change the output, and that other kinds do not have. */
+/** Fields that change the output, and that other kinds lack. */
 const vllmFields = [
   ...tokenizerFields,
   'add_special_tokens',
@@ -36,10 +36,10 @@ const sglangFields = [
   'use_audio_in_video',
 ]
 
-/** What most servers decode. */
+/** The types that most servers decode. */
 const commonImages = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 const commonAudio = ['audio/wav', 'audio/mpeg']
-/** What Python's libraries decode besides. */
+/** The additional types that Python's libraries decode. */
 const manyTypes = {
   image: [...commonImages, 'image/bmp'],
   audio: [...commonAudio, 'audio/flac', 'audio/x-flac', 'audio/ogg'],
@@ -69,7 +69,7 @@ const plain: Profile = {
   health: { path: '/models', fromRoot: false },
 }
 
-/** All kinds. docs/engines names the versions that were tested, and the kinds that were not. */
+/** All kinds. docs/engines names the tested versions, and the kinds that were not tested. */
 export const profiles: Readonly<Record<ProfileName, Profile>> = {
   openai: { ...plain, developerRole: true, scoresPrompts: true, forwards: true, verbosity: true },
   vllm: {
@@ -213,7 +213,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     reads: { image: true, audio: false, video: false, file: false },
     temperatureLast: { field: 'temperature_last' },
     suffix: false,
-    // Whatever it does not know it ignores, a seed too.
+    // It ignores unknown fields, including a seed.
     fields: {
       presencePenalty: 'presence_penalty',
       frequencyPenalty: 'frequency_penalty',
@@ -255,7 +255,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     reasoningBudget: true,
     // It passes them on, or refuses them.
     ownFields: [...vllmFields, ...sglangFields],
-    // It converts by itself.
+    // It converts them itself.
     decodes: {},
     forwards: true,
     temperatureLast: { field: 'temperature_last' },
@@ -329,7 +329,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   groq: {
     ...plain,
     name: 'groq',
-    // None of its models supports penalties.
+    // Its models do not support penalties.
     fields: { seed: 'seed' },
     logitBias: false,
     choices: false,

@@ -1,16 +1,16 @@
 import type { MessagesTraits, Profile, ProfileName, Protocol } from './profile.ts'
 import { profiles } from './profiles.ts'
 
-/** What is the same for a server in all its protocols. */
+/** The properties that a server has in all its protocols. */
 type Identity = Pick<Profile, 'name' | 'health' | 'ranksByLogits' | 'developerRole' | 'stopsAnswers'>
 
 /** The version of the API that clients of Messages must name. */
 const anthropicVersion = { 'anthropic-version': '2023-06-01' }
 
-/** What both protocols say that they read. */
+/** The types that both protocols document. */
 const commonTypes = { image: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] }
 
-/** Anthropic's Messages, with no more than the protocol has. */
+/** Anthropic's Messages, without extensions. */
 const overMessages: Omit<Profile, keyof Identity> = {
   protocol: 'messages',
   // Servers of other kinds mostly check the bearer token only.
@@ -39,7 +39,7 @@ const overMessages: Omit<Profile, keyof Identity> = {
   messages: { freeThinking: 'adaptive' },
 }
 
-/** OpenAI's Responses, with no more than the protocol has. */
+/** OpenAI's Responses, without extensions. */
 const overResponses: Omit<Profile, keyof Identity> = {
   protocol: 'responses',
   fields: {},
@@ -69,9 +69,9 @@ const overResponses: Omit<Profile, keyof Identity> = {
 
 const { fields, temperatureLast, regex, gbnf, ownFields } = profiles.dragoman
 
-/** What kinds of servers take in Responses besides. */
+/** The extensions of Responses by kind of server. */
 const responsesOf: Partial<Record<ProfileName, Partial<Profile>>> = {
-  // OpenAI refuses reasoning of others.
+  // OpenAI refuses reasoning of other servers.
   openai: { responses: {} },
   dragoman: {
     fields,
@@ -84,13 +84,13 @@ const responsesOf: Partial<Record<ProfileName, Partial<Profile>>> = {
     templateVariables: true,
     reads: { image: true, audio: false, video: false, file: false },
     decodes: {},
-    // Exact, and it has the tokens, too.
+    // Exact, and returns the tokens, too.
     tokenizer: 'llama-server',
     responses: { encryptsAlways: true, readsThoughts: true },
   },
 }
 
-/** What kinds of servers take in Messages besides. */
+/** The extensions of Messages by kind of server. */
 const messagesOf: Partial<Record<ProfileName, Partial<Profile> & { readonly messages: MessagesTraits }>> = {
   anthropic: {
     head: { keyHeader: 'x-api-key', headers: anthropicVersion },
@@ -122,7 +122,7 @@ export function profileIn(kind: ProfileName, protocol: Protocol): Profile {
     case 'responses':
       return { ...overResponses, ...responsesOf[kind], ...identityOf(profile) }
     case 'completions':
-      // The stop sequences of a request are the ends of turns: a caller's own are found here.
+      // The request's stop sequences are the ends of turns: the caller's own are searched here.
       return { ...profile, protocol: 'completions', stopsHere: true, reasoningBudget: false }
     case 'messages':
       return { ...overMessages, ...messagesOf[kind], ...identityOf(profile) }

@@ -17,7 +17,8 @@ const hosts: Readonly<Record<string, string>> = {
 }
 
 /**
- * The provider that a host name names; undefined for servers of one's own. The label that is nearest to the top-level domain decides: a host in `openai.azure.com` is Azure's.
+ * The provider in a host name; undefined for one's own servers. The label nearest to the top-level domain decides: a host in
+ * `openai.azure.com` is Azure's.
  */
 export function providerAt(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined

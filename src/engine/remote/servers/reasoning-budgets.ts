@@ -12,7 +12,7 @@ type Server = {
   readonly signal: AbortSignal
 }
 
-/** Whether a llama-server limits reasoning: one that knows the field refuses a budget that is none, by its name. */
+/** Whether a llama-server limits reasoning: if it knows the field, its refusal of an invalid budget names the field. */
 export async function askOfBudgets({ client, endpoint, model, signal }: Server): Promise<Pick<Abilities, 'reasoningBudget'>> {
   // Without the field, this is an empty completion.
   const body = { model, prompt: '', n_predict: 0, cache_prompt: false, [field]: -2 }

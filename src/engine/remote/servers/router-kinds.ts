@@ -1,9 +1,9 @@
-/** Routers that get headers about a request; `auto` gets all that one of them reads, `none` nothing. */
+/** Routers that get headers about a request. `auto` sends the headers of all kinds, `none` sends no headers. */
 export const routerKinds = ['auto', 'llm-d', 'vllm-router', 'sglang-router', 'smg', 'ray', 'dynamo', 'none'] as const
 
 export type RouterKind = (typeof routerKinds)[number]
 
-/** What a router wants to know of a request: its session, and whose it is and how urgent. */
+/** The headers that a router reads: the session, the caller and the urgency of a request. */
 type HeaderNames = {
   readonly session: readonly string[]
   readonly fairness: readonly string[]
@@ -13,7 +13,7 @@ type HeaderNames = {
 const sessionId = 'x-session-id'
 const routingKey = 'x-smg-routing-key'
 const nothing: HeaderNames = { session: [], fairness: [], objective: [] }
-// The second names are those of the Gateway API's extension, which llm-d had before its own.
+// The second names are those of the Gateway API's extension; llm-d had its own before.
 const flow = {
   fairness: ['x-llm-d-inference-fairness-id', 'x-gateway-inference-fairness-id'],
   objective: ['x-llm-d-inference-objective', 'x-gateway-inference-objective'],

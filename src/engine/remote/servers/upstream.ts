@@ -9,11 +9,11 @@ import { profileIn } from './protocols.ts'
 
 type Modalities = { readonly image: boolean; readonly audio: boolean; readonly video?: boolean; readonly file?: boolean }
 
-/** What a probe found out about a server. */
+/** The results of probing a server. */
 export type Discovery = {
   readonly profile: ProfileName
   readonly protocol: Protocol
-  /** The version that the server reports; when it changes, the server is probed again. */
+  /** The version that the server reports. A change causes a new probe. */
   readonly version: string | undefined
   /** The server's name for the model. */
   readonly model: string
@@ -21,32 +21,32 @@ export type Discovery = {
   readonly outputLength: number | undefined
   readonly chatTemplate: string | undefined
   readonly thinkingSwitch: ThinkingSwitch | undefined
-  /** A request that says nothing of thinking is to switch it off. */
+  /** Switch thinking off for requests that leave it open. */
   readonly isThinkingOff?: boolean
-  /** Observed abilities; they override the profile's. */
+  /** Observed abilities. They override the profile's. */
   readonly abilities: Abilities
-  /** What a router passes on to its engines. */
+  /** The features that a router passes on to its engines. */
   readonly passes?: Passage
   /** The server lists models, but not the configured one. */
   readonly unlisted?: string
-  /** Undefined when the server does not report them. */
+  /** Undefined if the server does not report them. */
   readonly modalities: Modalities | undefined
 }
 
-/** A server of the fleet and what it can do: what requests to it are written for. */
+/** A server of the fleet and its abilities, which determine how requests to it are written. */
 export type Upstream = {
   readonly profile: Profile
   /** The server's name for the model. */
   readonly model: string
-  /** The template variable that turns thinking on and off, where known. */
+  /** The template variable that turns thinking on and off, if known. */
   readonly thinkingSwitch?: ThinkingSwitch
-  /** A request that says nothing of thinking is to switch it off. */
+  /** Switch thinking off for requests that leave it open. */
   readonly isThinkingOff?: boolean
-  /** The most tokens of one request; absent when the server does not report it. */
+  /** The most tokens of one request. Absent if the server does not report it. */
   readonly contextLength?: number
-  /** The most tokens of one output; absent when the server does not report it. */
+  /** The most tokens of one output. Absent if the server does not report it. */
   readonly outputLength?: number
-  /** Absent when the server does not report them. */
+  /** Absent if the server does not report them. */
   readonly modalities?: Modalities
 }
 
@@ -55,7 +55,7 @@ export type UpstreamAccess = {
   readonly client: UpstreamClient
   readonly endpoint: Endpoint
   readonly upstream: Upstream
-  /** What the request says of where it comes from. */
+  /** The headers about the origin of the request. */
   readonly headers?: Readonly<Record<string, string>>
   readonly signal: AbortSignal
 }
@@ -67,7 +67,7 @@ export function isSameServer(one: Discovery, other: Discovery): boolean {
   )
 }
 
-/** The profile of a server's kind, in its protocol, with the observed abilities, and without what does not arrive. */
+/** The profile of a server's kind in its protocol, with the observed abilities, without the features that a router drops. */
 export function profileOf({
   profile,
   protocol,
@@ -79,13 +79,13 @@ export function profileOf({
   return passes === undefined ? known : throughRouter(known, passes)
 }
 
-/** A discovery as it is for a request, which may name the template that its conversation is rendered with. */
+/** The discovery to use for a request, which may name the template of its conversation. */
 export function underTemplate(discovery: Discovery, prompt: Prompt): Discovery {
   const template = templateOf(prompt)
   return template?.type === 'named' ? { ...discovery, chatTemplate: template.source } : discovery
 }
 
-/** What a server can do, by what a probe found out about it. */
+/** The abilities of a server, according to its discovery. */
 export function upstreamOf(discovery: Discovery): Upstream {
   const { model, thinkingSwitch, isThinkingOff, contextLength, outputLength, modalities } = discovery
   return {

@@ -17,17 +17,17 @@ export type Endpoint = {
   readonly apiKey?: string
   /** Its share of the load, relative to the others. */
   readonly weight: number
-  /** Its name for the model; absent: that of all, or what it lists. */
+  /** Its own name for the model. Absent: the common one, or the one that it lists. */
   readonly upstreamModel?: string
-  /** Used only while the others cannot be. */
+  /** Used only if the others cannot be. */
   readonly isSpare?: true
-  /** It balances itself: it is a router, with servers of its own behind it. */
+  /** It is a router that balances over servers of its own. */
   readonly isRouter?: true
-  /** What named it; absent: the configuration. */
+  /** The kind of source that listed it. Absent: the configuration. */
   readonly source?: 'dns' | 'file' | 'kubernetes'
 }
 
-/** Which headers hold the key, and headers besides. */
+/** The headers that hold the key, and constant headers. */
 export type RequestHead = {
   readonly keyHeader: 'x-api-key' | 'both'
   readonly headers: Readonly<Record<string, string>>
@@ -35,7 +35,7 @@ export type RequestHead = {
 
 type UpstreamRequest = {
   readonly method: 'GET' | 'POST'
-  /** Below `url`, or, with `fromRoot`, below the server's root. */
+  /** Relative to `url`, or, with `fromRoot`, to the server's root. */
   readonly path: string
   readonly fromRoot?: boolean
   readonly body?: unknown
@@ -43,31 +43,31 @@ type UpstreamRequest = {
   readonly bytes?: { readonly contentType: string; readonly content: Uint8Array }
   /** Absent: the key as a bearer token. */
   readonly head?: RequestHead | undefined
-  /** What this request says of itself. */
+  /** Headers of this request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** The bounds of the reply, where it may be larger than those of its kind. */
+  /** The bounds of the reply, if they differ from those of its kind. */
   readonly bounds?: JsonBounds
 }
 
 const maxErrorBytes = 65_536
 const sideConnections = 8
-/** Longer than from one health check to the next, and shorter than networks keep silent connections. */
+/** Longer than the interval of health checks, and shorter than networks keep silent connections. */
 const sideKeepAliveMs = 60_000
-/** Lists of models, properties, versions. */
+/** For lists of models, properties and versions. */
 const sideBounds: JsonBounds = { maxLength: 8 * 1024 * 1024, maxUnits: 1024 * 1024 }
 /** Embeddings are the largest replies. */
 const workBounds: JsonBounds = { maxLength: 256 * 1024 * 1024, maxUnits: 12 * 1024 * 1024 }
-/** Servers report their health and models at once, and tokenize quickly. */
+/** Servers report their health and models without delay, and tokenize quickly. */
 const sideTimeoutMs = 10_000
 
 /**
- * Sends requests to servers. Generating has no time limit here, because a long prompt is silent for minutes; the signal ends it.
- * Side requests have a limit, and connections of their own: they never wait for a generation.
+ * Sends requests to servers. Generating has no time limit here, because a long prompt is silent for minutes; the signal ends it. Side
+ * requests have a limit and separate connections: they never wait for a generation.
  */
 export class UpstreamClient {
   readonly #connections: Connections
   readonly #sideConnections: Connections
-  /** By server and route: parsing a URL takes as long as serialising a request. */
+  /** Cached by server and route: parsing a URL takes as long as serialising a request. */
   readonly #addresses = new WeakMap<Endpoint, Map<string, Address>>()
 
   #forgetSecrets: () => void = () => undefined
@@ -79,14 +79,14 @@ export class UpstreamClient {
     this.#sideConnections = new Connections({ ...noTimeouts, connections: sideConnections, keepAliveTimeout: sideKeepAliveMs })
   }
 
-  /** The servers whose secrets to keep, instead of those before. */
+  /** Replaces the servers whose secrets are masked. */
   keepSecretsOf(endpoints: readonly Endpoint[]): void {
     const forget = this.#forgetSecrets
     this.#forgetSecrets = keepSecret(endpoints.flatMap(secretsOf))
     forget()
   }
 
-  /** Closes the connections to a server, which is not used any more. What still runs there fails, and can be continued elsewhere. */
+  /** Closes the connections to a removed server. Requests that still run there fail, and can be continued elsewhere. */
   async disconnect({ url }: Endpoint): Promise<void> {
     const { origin } = new URL(url)
     const error = new Error('the server has left')
@@ -94,8 +94,8 @@ export class UpstreamClient {
   }
 
   /**
-   * A reply to be read while it arrives, with `readStream`. The signal closes the connection. Rejects for an error status; the
-   * reader has to check that the reply is complete.
+   * A reply to be read as it arrives, with `readStream`. The signal closes the connection. Rejects for an error status. The reader has to
+   * check that the reply is complete.
    */
   stream(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<HttpReply> {
     return this.#send(this.#connections, endpoint, request, { signal })
@@ -202,7 +202,7 @@ export class UpstreamClient {
   }
 }
 
-/** A route of a server: its URL in parts and its headers. */
+/** A route of a server: its URL in parts, and its headers. */
 type Address = Pick<HttpRequest, 'origin' | 'path' | 'method' | 'headers'> & {
   readonly fromRoot: boolean
   readonly head: RequestHead | undefined
@@ -215,7 +215,7 @@ function keyHeaders(apiKey: string, head: RequestHead | undefined): Readonly<Rec
   }
 }
 
-/** The key, the password in the URL, and what its query names a secret. */
+/** The key, the password in the URL, and secrets in its query. */
 function secretsOf({ url, apiKey }: Endpoint): readonly string[] {
   if (!URL.canParse(url)) return apiKey === undefined ? [] : [apiKey]
   const { password, searchParams } = new URL(url)

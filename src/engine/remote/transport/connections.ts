@@ -17,7 +17,7 @@ export class Connections {
     return pool
   }
 
-  /** Closes the connections to an origin; what still runs on them fails with the error. Used again, the origin gets new ones. */
+  /** Closes the connections to an origin. Requests on them fail with the error; new ones open new connections. */
   async cut(origin: string, error: Error): Promise<void> {
     const pool = this.#pools.get(origin)
     this.#pools.delete(origin)

@@ -2,14 +2,14 @@ import type { ContextOverflow } from '../../../contract/errors.ts'
 import { asObject, asText } from './loose-json.ts'
 import { withoutSecrets } from './secrets.ts'
 
-/** What an upstream says about a failure. */
+/** An upstream's own words about a failure. */
 export type SaidError = {
   readonly message: string
-  /** The request is longer than the context, by the error's code: its wording differs from server to server. */
+  /** The request is longer than the context, according to the error's code: the wording differs from server to server. */
   readonly isTooLong: boolean
   /** The field at fault, in OpenAI's names. */
   readonly param?: string
-  /** Its own word for the failure. */
+  /** Its own code for the failure. */
   readonly code?: string
 }
 
@@ -19,7 +19,7 @@ const maxLength = 2000
 const maxDepth = 8
 const tooLong = new Set(['context_length_exceeded', 'exceed_context_size_error', 'context_window_exceeded'])
 
-/** An error object of any shape, without secrets: they are masked before the message is shortened. */
+/** Reads an error object of any shape, without secrets: they are masked before the message is shortened. */
 export function readError(error: unknown): SaidError {
   const { message, details } = innermost(error)
   const words = [asText(details?.code), asText(details?.type)]
@@ -33,7 +33,7 @@ export function readError(error: unknown): SaidError {
   }
 }
 
-/** A text with an ellipsis for what is beyond `length`. */
+/** The text, with an ellipsis for the rest after `length`. */
 export function shortened(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text
 }
@@ -65,8 +65,8 @@ function asJson(value: unknown): string {
 }
 
 /**
- * How servers and providers report that a request asks for too much: more than the context (`asked` tokens of the prompt, `output` of the
- * output, and `limit`), or more than the `most` that an output may have. The first that matches is it.
+ * Patterns of messages that a request asks for too much: more than the context (`asked` tokens of the prompt, `output` of the output, and
+ * `limit`), or more than the `most` of one output. The first match decides.
  */
 const patterns: readonly RegExp[] = [
   // vLLM, Aphrodite, OpenAI, OpenRouter. A prompt and an output together are too long.
@@ -78,13 +78,13 @@ const patterns: readonly RegExp[] = [
   // Anthropic; TGI and Together.
   /context limit: (?<asked>\d{1,9}) \+ (?<output>\d{1,9}) > (?<limit>\d{1,9})/i,
   /must be <= (?<limit>\d{1,9})\. Given: (?<asked>\d{1,9}) `inputs` tokens and (?<output>\d{1,9})/i,
-  // The output alone, in the words of OpenAI and SGLang; Anthropic; TGI; Groq; DeepSeek.
+  // Only the output: OpenAI and SGLang; Anthropic; TGI; Groq; DeepSeek.
   /max_(?:completion_)?tokens is too large: \d{1,9}\. ?This model supports at most (?<most>\d{1,9}) completion tokens/i,
   /max_tokens: \d{1,9} > (?<most>\d{1,9}), which is the maximum/i,
   /`max_new_tokens` must be <= (?<most>\d{1,9})\./i,
   /max_(?:completion_)?tokens\W{1,4}must be less than or equal to \W?(?<most>\d{1,9})/i,
   /valid range of max_(?:completion_)?tokens is \[\d{1,9}, (?<most>\d{1,9})\]/i,
-  // The prompt alone. Of several numbers, the first that is not the output's.
+  // Only the prompt. Of several numbers, the first that is not the output's.
   /maximum context length is (?<limit>\d{1,9}) tokens\b.{0,300}?\b(?<asked>\d{1,9})(?: input)? tokens/is,
   /request \((?<asked>\d{1,9}) tokens\) exceeds the available context size \((?<limit>\d{1,9}) tokens\)/i,
   /\b(?<asked>\d{1,9}) tokens\D* (?:is|are) longer than the model's context length \(?(?<limit>\d{1,9})/i,
@@ -97,14 +97,14 @@ const patterns: readonly RegExp[] = [
   /input token count \((?<asked>\d{1,9})\) exceeds the maximum number of tokens allowed \((?<limit>\d{1,9})\)/i,
 ]
 
-/** What a request exceeds, as a server says it. */
+/** The limits that a request exceeds, according to the server. */
 export type SaidLimits = {
   readonly overflow?: ContextOverflow
-  /** The longest output that the server would take with this prompt. */
+  /** The longest output that the server would accept with this prompt. */
   readonly mostOutputTokens?: number
 }
 
-/** The numbers in an upstream's message that a request asks for too much; none for any other message. */
+/** The numbers in an upstream's message that a request asks for too much. Empty for other messages. */
 export function parseLimits(message: string): SaidLimits {
   const start = message.slice(0, maxLength)
   for (const pattern of patterns) {

@@ -16,12 +16,12 @@ export function connectionFailed(cause: unknown, host: string): UpstreamError {
   )
 }
 
-/** Nothing listens there, unlike a server that closed an idle connection just before our request. */
+/** Nothing listens there. An idle connection that the server closed just before our request is another case. */
 const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
 
 const breaks = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
-/** A connection that was open and broke before anything was received. */
+/** Whether an open connection broke before anything was received. */
 export function isBroken(cause: unknown): boolean {
   return breaks.has(codeOf(cause) ?? '')
 }
@@ -38,7 +38,7 @@ type FailedReply = {
   readonly isEvent?: true
 }
 
-/** A reply with an error status, in the upstream's own words where it has any. */
+/** A reply with an error status, in the upstream's own words if it has any. */
 export function statusFailed(reply: FailedReply): UpstreamError {
   const { status, said: given, retryAfter, location, host, isEvent } = withTemplateRefusal(reply)
   const isRedirect = status >= 300 && status < 400
@@ -63,7 +63,10 @@ export function statusFailed(reply: FailedReply): UpstreamError {
   return new UpstreamError({ type: 'status', status, ...details }, words)
 }
 
-/** A conversation that a template refuses is the caller's fault, whatever the server says: clients repeat what is the server's. */
+/**
+ * If a template refuses a conversation, the caller is at fault, even if the server reports a fault of its own: clients would repeat the
+ * request.
+ */
 function withTemplateRefusal(reply: FailedReply): FailedReply {
   const { message } = typeof reply.said === 'string' ? errorIn(reply.said) : reply.said
   const refusal = templateRefusal(message)
@@ -72,7 +75,7 @@ function withTemplateRefusal(reply: FailedReply): FailedReply {
     : { ...reply, status: 400, said: { message: refusal, isTooLong: false, code: 'template_failed' } }
 }
 
-/** A 404 that speaks of a model is about the model: only it may be missing. */
+/** A 404 that mentions a model is about the model: only that may be missing. */
 function isRouteMissing(status: number, said: string, code: string | undefined): boolean {
   if (status === 405 || status === 501) return true
   return status === 404 && (code === 'unknown_url' || !/model|adapter|lora/i.test(`${said} ${code}`))
@@ -105,7 +108,7 @@ function messageFor(status: number, quoted: string, host: string): string {
 
 function errorIn(text: string): SaidError {
   const trimmed = withoutSecrets(text.trim())
-  // Of an HTML page, the title is enough.
+  // The title of an HTML page is enough.
   if (trimmed.startsWith('<')) {
     return { message: /<title>([^<]{1,200})<\/title>/i.exec(trimmed)?.[1]?.trim() ?? '', isTooLong: false }
   }
@@ -125,8 +128,8 @@ function withoutQuery(location: FailedReply['location']): string {
 const dayMs = 86_400_000
 
 /**
- * The value of a Retry-After header in milliseconds from now: seconds, or an HTTP date. Undefined for anything else; at most a
- * day, which bounds the effect of a wrong value.
+ * The value of a Retry-After header in milliseconds from now: seconds, or an HTTP date. Undefined for anything else. At most a day, to
+ * bound the effect of a wrong value.
  */
 export function parseRetryAfter(value: string, epochMs: number): number | undefined {
   const text = value.trim()

@@ -81,9 +81,9 @@ export class ReplyBody {
   }
 
   /**
-   * Passes the bytes to `take` in the tick in which they arrive; while its promise is pending, they wait. Resolves at the end of
-   * the reply, or after `leave` or `drain`. Rejects when the connection breaks, with the signal's reason, or with what `take`
-   * throws; then the connection is closed.
+   * Passes the bytes to `take` in the tick in which they arrive; while its promise is pending, they wait. Resolves at the end of the reply,
+   * or after `leave` or `drain`. Rejects if the connection breaks, with the signal's reason, or with the error of `take`; then the
+   * connection is closed.
    */
   consume(take: (bytes: Buffer) => Promise<void> | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -92,7 +92,7 @@ export class ReplyBody {
     })
   }
 
-  /** The first bytes of the body, also when the connection breaks in it. */
+  /** The first bytes of the body, even if the connection breaks in it. */
   async readStart(maxBytes: number): Promise<Buffer> {
     const pieces: Buffer[] = []
     let length = 0
@@ -104,7 +104,7 @@ export class ReplyBody {
         return undefined
       })
     } catch {
-      // What arrived before the break is enough.
+      // The bytes before the break are enough.
     }
     return Buffer.concat(pieces).subarray(0, maxBytes)
   }
@@ -196,7 +196,7 @@ export class ReplyBody {
     this.leave()
   }
 
-  /** Releases the reader and drops all bytes from here on. */
+  /** Releases the reader and drops all further bytes. */
   #discard(): void {
     this.#isDiscarding = true
     this.#pieces = []

@@ -1,6 +1,6 @@
 import { UpstreamError } from './upstream-error.ts'
 
-/** What one JSON document may cost. */
+/** The limits of one JSON document. */
 export type JsonBounds = {
   /** Characters of its source. */
   readonly maxLength: number
@@ -12,7 +12,7 @@ const maxDepth = 100
 /** All texts together, in characters. */
 const maxKept = 16 * 1024 * 1024
 const maxScalar = 1000
-/** Of more than this, the memory is reserved. */
+/** Longer texts reserve their memory. */
 const longText = 64 * 1024
 
 const units = { scalar: 1, text: 3, container: 8 }
@@ -25,8 +25,8 @@ type Frame = { readonly value: unknown[] | { [key: string]: unknown }; key: stri
 type Expected = 'value' | 'value-or-end' | 'key' | 'key-or-end' | 'colon' | 'comma-or-end' | 'nothing'
 
 /**
- * Parses JSON that arrives in pieces, in linear time and without holding its source, so that no document blocks the event loop or
- * costs more than its bounds. Throws an `UpstreamError`: `malformed` for other text, `excess` beyond the bounds.
+ * Parses JSON that arrives in pieces, in linear time and without holding its source, so that no document blocks the event loop or exceeds
+ * its bounds. Throws an `UpstreamError`: `malformed` for invalid JSON, `excess` beyond the bounds.
  */
 export class JsonReader {
   readonly #bounds: JsonBounds
@@ -63,7 +63,7 @@ export class JsonReader {
     return this.#root
   }
 
-  /** Gives back what was reserved; needed also after a failure. */
+  /** Releases the reserved memory. Needed after a failure, too. */
   release(): void {
     this.#memory.release()
   }
@@ -114,7 +114,7 @@ export class JsonReader {
     return end
   }
 
-  /** From within a text to its end, or to the end of the piece. */
+  /** Reads on inside a text, to its end or to the end of the piece. */
   #readText(text: string, start: number): number {
     for (let from = start; ; ) {
       const end = text.indexOf('"', from)
@@ -236,7 +236,7 @@ function isEscaped(text: string, at: number, start: number): boolean {
   return (at - before) % 2 === 1
 }
 
-/** Where an escape sequence begins that the piece does not complete; otherwise its end. */
+/** The start of an escape sequence that the piece does not complete; otherwise the end of the piece. */
 function incompleteEscape(text: string, start: number): number {
   for (let at = text.length - 1; at >= Math.max(start, text.length - 6); at--) {
     if (text.charCodeAt(at) !== backslash || isEscaped(text, at, start)) continue
@@ -262,15 +262,15 @@ function excess(what: string): UpstreamError {
   return new UpstreamError({ type: 'excess' }, `the server behind this model sent ${what}`)
 }
 
-/** For the replies of all upstreams together, in bytes; each single reply has bounds of its own. */
+/** For the replies of all upstreams together, in bytes. Each single reply has its own bounds. */
 const maxHeld = 1024 * 1024 * 1024
 let held = 0
 
-/** The memory that one large reply has reserved of what all of them share. */
+/** The part of the shared memory that one large reply has reserved. */
 export class HeldMemory {
   #own = 0
 
-  /** Reserves `bytes` in all. Throws an `UpstreamError` when the replies of all requests together hold too much. */
+  /** Reserves `bytes` in total. Throws an `UpstreamError` if the replies of all requests together hold too much. */
   hold(bytes: number): void {
     const more = bytes - this.#own
     if (held + more > maxHeld) {

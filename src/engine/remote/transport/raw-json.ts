@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 
-/** Of the body that is being written: it is written in one go. */
+/** The raw texts of the body being written. Writing is synchronous, so one variable suffices. */
 let texts: string[] = []
-/** No text of a caller can have it. */
+/** No text of a caller can contain it. */
 const mark = `raw-${randomUUID()}-`
 const marked = new RegExp(`"${mark}(\\d+)"`, 'g')
 
-/** Valid JSON text as a value of a body, where `JSON.parse` would round a number in it. */
+/** JSON text to insert into a body as it is. `JSON.parse` would round a number in it. */
 export class RawJson {
   readonly #text: string
 

@@ -5,21 +5,20 @@ import type { JsonBounds } from './json-reader.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
 import { parseJson, replyBounds, WholeJson } from './whole-json.ts'
 
-/** How a reply ended that did not break off: with the server's word that it is complete, or without. */
+/** How a complete reply ended: with or without the server's declaration that it is complete. */
 export type StreamEnd = { readonly saidDone: boolean }
 
 /**
- * Passes on the JSON of each event of a stream, in the tick in which its bytes arrive, or the JSON of a reply that is not
- * streamed. The first character decides which of the two it is: content types are wrong too often. An event named `error`
- * becomes an `error` object. Resolves at the end of the reply, or closes the connection
- * as soon as `isEnough`; rejects as `ReplyBody.consume` does.
+ * Passes on the JSON of each event of a stream, in the tick in which its bytes arrive, or the JSON of a reply that is not streamed. The
+ * first character decides which it is: content types are wrong too often. An event named `error` becomes an `error` object. Resolves at the
+ * end of the reply, or closes the connection as soon as `isEnough`. Rejects as `ReplyBody.consume` does.
  */
 export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough = () => false): Promise<StreamEnd> {
   let decoder: SseDecoder | undefined
   let json: WholeJson | undefined
   let isOver = false
   const takeEvent = (event: SseEvent): Promise<void> | undefined => {
-    // While a turn of the event loop has taken long, everything else waits for its end.
+    // If this turn of the event loop has taken long, the next event waits for another turn, so that other work can run.
     return unlessLong()?.then(() => takeNow(event)) ?? takeNow(event)
   }
   const takeNow = ({ data, event }: SseEvent): Promise<void> | undefined => {

@@ -3,7 +3,7 @@ import { statusFailed } from './failed-request.ts'
 import { asObject, asText, type Loose } from './loose-json.ts'
 import type { UpstreamError } from './upstream-error.ts'
 
-/** An error inside a reply, as if it had come as a status: most servers give a number, others a word. */
+/** Converts an error inside a reply to that of a status. Most servers give a number, others a word. */
 export function reportedError(error: unknown): UpstreamError {
   const object = innermost(error)
   const code = Number(object?.code ?? object?.status ?? object?.status_code)
@@ -24,7 +24,7 @@ function statusOfWords(words: string): number {
   return /invalid_(request|prompt|image)|bad_?request|context_length_exceeded/i.test(words) ? 400 : 500
 }
 
-/** Anthropic's stream has its whole envelope in an event. */
+/** Anthropic's stream has the whole error envelope in an event. */
 function innermost(error: unknown): Loose | undefined {
   const object = asObject(error)
   return asObject(object?.error) ?? object

@@ -1,6 +1,6 @@
-/** What stands for a secret in a text. */
+/** Replaces a secret in a text. */
 const mask = '…'
-/** Shorter ones would be found in any text. */
+/** Shorter ones would match any text. */
 const minLength = 6
 
 /** How often each secret is in use. */
@@ -8,8 +8,8 @@ const secrets = new Map<string, number>()
 let anySecret: RegExp | undefined
 
 /**
- * Secrets of servers, which no error, header or log may show. Shared by all models, because one server may be told the key of another.
- * Returns a function that forgets them.
+ * Registers secrets of servers, which no error, header or log may show. They are shared by all models, because one server may learn the key
+ * of another. Returns a function that forgets them.
  */
 export function keepSecret(values: readonly string[]): () => void {
   for (const value of values) secrets.set(value, (secrets.get(value) ?? 0) + 1)
@@ -24,14 +24,14 @@ export function keepSecret(values: readonly string[]): () => void {
   }
 }
 
-/** A text about a server or from it, without secrets in any usual encoding. Never for a model's output, which stays as it is. */
+/** A text about a server or from it, without secrets in any usual encoding. Never applied to a model's output, which stays as it is. */
 export function withoutSecrets(text: string): string {
   return anySecret === undefined ? text : text.replaceAll(anySecret, mask)
 }
 
 /**
- * Hides a secret as `withoutSecrets` does, but in the texts of one request only: a caller that could choose what is hidden in all texts
- * could blank other callers' errors.
+ * Hides a secret as `withoutSecrets` does, but only in the texts of one request: a caller that could choose a secret for all texts could
+ * blank other callers' errors.
  */
 export function hiding(secret: string): (text: string) => string {
   const pattern = patternOf([secret])
@@ -39,7 +39,7 @@ export function hiding(secret: string): (text: string) => string {
 }
 
 function patternOf(words: readonly string[]): RegExp | undefined {
-  // The longest first: a shorter one would leave the rest of it.
+  // The longest first: a shorter match would leave the rest of a longer one.
   const forms = [...new Set(words.flatMap(encodings))]
     .filter(({ length }) => length >= minLength)
     .toSorted((one, other) => other.length - one.length)
@@ -52,7 +52,7 @@ function encodings(secret: string): string[] {
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), ...base64Cores(Buffer.from(secret))]
 }
 
-/** The characters that every base64 text with these bytes holds, wherever in it they are. */
+/** The characters that every base64 text with these bytes contains, at any offset. */
 function base64Cores(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const padded = Buffer.concat([Buffer.alloc(offset), bytes])

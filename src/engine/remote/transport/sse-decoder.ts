@@ -1,20 +1,20 @@
 import { TextDecoder } from 'node:util'
 import { UpstreamError } from './upstream-error.ts'
 
-/** One dispatched event. `event` is absent when the stream did not name it. */
+/** One dispatched event. `event` is absent if the stream did not name it. */
 export type SseEvent = { readonly event?: string; readonly data: string }
 
 const lf = 0x0a
 
 /**
- * Turns the bytes of an event stream into events by the WHATWG rules, linear in the number of bytes however they are split; ids are not
- * read. Throws an `UpstreamError` (`excess`) for an event of more than `maxLength` characters.
+ * Turns the bytes of an event stream into events by the WHATWG rules, linear in the number of bytes however they are split. Ignores ids.
+ * Throws an `UpstreamError` (`excess`) for an event of more than `maxLength` characters.
  */
 // Why not eventsource-parser 3.1: a chunk with one CR costs it the square of the chunk's size, each line with an unknown field
 // an Error with its stack, and an event that ends in CR waits for the next chunk.
 export class SseDecoder {
   readonly #maxLength: number
-  /** Made for the first piece that does not end in ASCII; until then, a faster way will do. */
+  /** Created for the first piece that does not end in ASCII; until then, a faster way suffices. */
   #text: TextDecoder | undefined
   #hasBegun = false
   /** The start of an incomplete line; joined once, when its end arrives. */
@@ -68,7 +68,7 @@ export class SseDecoder {
     if (last === undefined) return ''
     if (this.#text === undefined) {
       if (last < 0x80) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-      // Node 26 drops two marks where the first comes in pieces.
+      // Node 26 drops two marks if the first comes in pieces.
       this.#text = new TextDecoder('utf-8', { ignoreBOM: true })
     }
     return this.#text.decode(bytes, { stream: true })
@@ -104,7 +104,7 @@ export class SseDecoder {
     }
     const colon = line.indexOf(':')
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
-    // A comment has an empty name and is ignored, as is every unknown name.
+    // A comment has an empty name and is ignored, like every unknown name.
     switch (colon === -1 ? line : line.slice(0, colon)) {
       case 'data':
         this.#data.push(value)

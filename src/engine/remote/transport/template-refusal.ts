@@ -1,6 +1,6 @@
 import { shortened } from './error-message.ts'
 
-/** llama-server's words where its Jinja, or what it makes of a template, fails. */
+/** Messages of llama-server for a failure in its Jinja, or in the code that applies a template. */
 const refusals = [
   /While executing \w+ at line \d+, column \d+ in source/,
   /Unable to generate parser for this template/,
@@ -8,8 +8,8 @@ const refusals = [
 ]
 
 /**
- * What a server's template says of a conversation that it refuses; undefined for other messages. A llama-server answers 500 for what a
- * caller wrote, with a part of the template's source.
+ * The template's own message about a conversation that it refuses. Undefined for other messages. A llama-server reports the caller's
+ * mistake as 500, with a part of the template's source.
  */
 export function templateRefusal(message: string): string | undefined {
   if (!refusals.some((pattern) => pattern.test(message))) return undefined

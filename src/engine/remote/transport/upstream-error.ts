@@ -7,8 +7,8 @@ export type UpstreamFailure =
   | { readonly type: 'connection'; readonly isRefused: boolean }
   /**
    * `isTooLong`: the prompt is too long, by the upstream's code; `overflow`, `mostOutputTokens`: the numbers from its message. `param`: the
-   * field that it names; `code`: its own word for the failure. `isEvent`: it came in a reply that had begun. `lacksRoute`: the server does
-   * not offer what was asked for.
+   * field that it names; `code`: its own code for the failure. `isEvent`: it came in a reply that had begun. `lacksRoute`: the server does
+   * not offer the route.
    */
   | {
       readonly type: 'status'
@@ -26,7 +26,7 @@ export type UpstreamFailure =
   | { readonly type: 'truncated' }
   /** We closed the connection before the first token: the server failed its health checks, or was removed. */
   | { readonly type: 'silent' }
-  /** It sent something that is not a reply: no JSON, or not an object. */
+  /** It sent something that is not a reply: invalid JSON, or not an object. */
   | { readonly type: 'malformed' }
   /** The reply ended in order, but lacks a finish reason or a choice. `saidDone`: the server declared the stream complete. */
   | { readonly type: 'incomplete'; readonly saidDone: boolean }
@@ -34,8 +34,8 @@ export type UpstreamFailure =
   | { readonly type: 'excess' }
 
 /**
- * A failed exchange, thrown inside engine/remote: `failure` is for the retry rule, `message` for the client. What it quotes of the
- * server loses its secrets here, and of its cause only the message is kept: errors of parsers hold the bytes that they failed at.
+ * A failed exchange, thrown inside engine/remote. `failure` is for the retry rule, `message` for the client. Secrets are removed from
+ * quotes of the server, and only the message of its cause is kept: parse errors hold the bytes at which they failed.
  */
 export class UpstreamError extends Error {
   readonly failure: UpstreamFailure
@@ -61,7 +61,7 @@ function plainCause(cause: unknown): Error {
   return new Error(withoutSecrets(messageOf(cause) + code))
 }
 
-/** Any error as callers of the engine see it; an `UpstreamError` becomes the cause of an `AppError` with its message. */
+/** The error as callers of the engine see it. An `UpstreamError` becomes the cause of an `AppError` with its message. */
 export function toAppError(error: unknown, options: Pick<ErrorOptions, 'preparesAgain'> = {}): AppError {
   if (!(error instanceof UpstreamError)) return AppError.from(error)
   const { failure, message } = error

@@ -7,11 +7,11 @@ import { UpstreamError } from './upstream-error.ts'
 /** The bounds of one event, and of a generated reply that is not streamed. */
 export const replyBounds: JsonBounds = { maxLength: 96 * 1024 * 1024, maxUnits: 4 * 1024 * 1024 }
 
-/** A shorter document is parsed at once, which is faster. */
+/** Shorter documents are parsed in one piece, which is faster. */
 const longLength = 256 * 1024
 const maxDepth = 500
 
-/** The JSON document of a whole body: parsed at its end, or as it arrives once it is long. */
+/** The JSON document of a whole body: parsed at its end, or, if it is long, as it arrives. */
 export class WholeJson {
   readonly #bounds: JsonBounds
   readonly #decoder = new StringDecoder('utf8')
@@ -43,7 +43,7 @@ export class WholeJson {
     return parseJson(text.startsWith('\ufeff') ? text.slice(1) : text)
   }
 
-  /** Gives back the memory that was reserved. */
+  /** Releases the reserved memory. */
   release(): void {
     this.#reader?.release()
   }
@@ -60,7 +60,7 @@ export function parseJson(text: string): unknown {
   return text.length > longLength ? parseLong(text) : parseShort(text)
 }
 
-/** Bounded by what it holds, too: many small values take longer than one text. */
+/** Also bounds the number of values: many small values take longer than one text. */
 function parseLong(text: string): unknown {
   const reader = new JsonReader(replyBounds)
   try {
@@ -77,13 +77,13 @@ function parseShort(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Redacted before it is shortened: the start of a secret is one, too.
+    // Masked before it is shortened: the start of a secret is a secret, too.
     const start = shortened(withoutSecrets(text.slice(0, 4096)), 100)
     throw new UpstreamError({ type: 'malformed' }, `the server behind this model sent something that is not JSON: ${start}`)
   }
 }
 
-/** Whether walking through the value could overflow the stack; brackets in texts count, too. */
+/** Whether walking through the value could overflow the stack. Brackets in texts count, too. */
 function isTooDeep(text: string): boolean {
   if (text.length <= maxDepth) return false
   let depth = 0

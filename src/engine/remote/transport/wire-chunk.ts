@@ -1,13 +1,13 @@
 import type { EventOf } from '../../../contract/event.ts'
 import type { Annotation } from '../../../contract/request.ts'
 
-/** What is read of a reply, or of a piece of it, in any protocol. */
+/** A reply or a piece of it, independent of the protocol. */
 export type WireChunk = {
   readonly choices: readonly WireChoice[]
   readonly usage: WireUsage | undefined
-  /** The prompt's tokens, told before the output. */
+  /** The prompt's tokens, reported before the output. */
   readonly prompt?: Pick<WireUsage, 'inputTokens' | 'cachedTokens'>
-  /** How far llama-server has read the prompt. */
+  /** llama-server's progress in reading the prompt. */
   readonly progress?: WireProgress | undefined
   /** llama-server's running counts and times. */
   readonly timings: WireTimings | undefined
@@ -19,20 +19,20 @@ export type WireChoice = {
   readonly reasoning: string
   /** Ends a block of reasoning, with the server's signature or encrypted content. */
   readonly opaque?: string
-  /** Another block begins: the calls so far are complete. */
+  /** Another block begins, so the calls before it are complete. */
   readonly endsCalls?: true
   readonly refusal: string
   readonly annotations: readonly Annotation[]
   readonly calls: readonly WireCall[]
   readonly logprobs: unknown
-  /** Of a chunk that is one token. */
+  /** The id, if the chunk is one token. */
   readonly tokenId: number | undefined
   readonly finishReason: string | undefined
-  /** The stop sequence that the server reports, in whatever form. */
+  /** The stop sequence that the server reports, in any form. */
   readonly stop: unknown
 }
 
-/** A piece of a tool call; `arguments` is JSON text, also where the server sent an object. */
+/** A piece of a tool call. `arguments` is JSON text, even if the server sent an object. */
 export type WireCall = {
   readonly index: number
   readonly id: string | undefined

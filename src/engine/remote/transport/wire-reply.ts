@@ -6,7 +6,7 @@ import { noAnnotations, noCalls, type WireCall, type WireChoice, type WireChunk 
 
 type ReadOptions = {
   readonly stopField?: string | undefined
-  /** How many choices were asked for: more are not read. */
+  /** The number of requested choices: more are not read. */
   readonly choices: number
 }
 
@@ -25,12 +25,12 @@ export function readChunk(value: unknown, { stopField, choices }: ReadOptions): 
   }
 }
 
-/** The failure of a reply whose JSON is something else than an object. */
+/** The failure of a reply whose JSON is not an object. */
 export function notAnObject(): UpstreamError {
   return new UpstreamError({ type: 'malformed' }, 'the server behind this model sent something that is not a JSON object')
 }
 
-/** Not with `flatMap`, which takes as long as the rest. */
+/** Without `flatMap`, which would take as long as the rest. */
 function readChoices(all: readonly unknown[], { stopField, choices: wanted }: ReadOptions): readonly WireChoice[] {
   const choices: WireChoice[] = []
   for (let position = 0; position < all.length && position < wanted; position++) {
@@ -71,7 +71,7 @@ function readRefusals(content: unknown): string {
   return content.map((part) => asText(asObject(part)?.refusal) ?? '').join('')
 }
 
-/** In either of two fields, of which one may be empty, or in parts of the content. */
+/** The reasoning is in one of two fields, one of which may be empty, or in parts of the content. */
 function readReasoning(message: Loose): string {
   for (const field of [message.reasoning_content, message.reasoning]) {
     const text = asText(field)
@@ -81,7 +81,7 @@ function readReasoning(message: Loose): string {
   return message.content.map((part) => readText(asObject(part)?.thinking)).join('')
 }
 
-/** OpenAI's citations of pages; other types have no form that all readers share. */
+/** OpenAI's citations of pages. Other types have no form that all readers share. */
 function readAnnotations(value: unknown): readonly Annotation[] {
   if (!Array.isArray(value)) return noAnnotations
   return value.flatMap((item): Annotation[] => {

@@ -4,12 +4,12 @@ import { foldings } from '../../../model-text/template/fold-prompt.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
-/** How far a server's conversations are folded, by what it has refused. A server that is found to have changed is another upstream. */
+/** How far each server's conversations are folded, learned from its refusals. A server that changes gets a new upstream object. */
 const learned = new WeakMap<Upstream, number>()
 
 /**
- * Sends a request, and once more in each folded form that differs, until the server does not refuse it: few servers tell what their
- * templates render. `send` resolves when the server has taken it; that form is remembered for the server. Rejects with the first refusal.
+ * Sends a request, and again in each folded form that differs, until the server accepts it: few servers report what their templates render.
+ * `send` resolves once the server has accepted the request, and the form is remembered. Rejects with the first refusal.
  */
 export async function sendFolded<R extends { readonly prompt: Prompt }, T>(
   request: R,
@@ -17,7 +17,7 @@ export async function sendFolded<R extends { readonly prompt: Prompt }, T>(
   send: (request: R) => Promise<T>,
 ): Promise<T> {
   const { prompt } = request
-  // Another Dragoman heals by itself.
+  // Another Dragoman does this itself.
   if (prompt.type !== 'chat' || upstream.profile.name === 'dragoman') return send(request)
   const known = learned.get(upstream) ?? 0
   const steps = [known, ...Array.from({ length: foldings.length + 1 }, (_, step) => step).filter((step) => step !== known)]

@@ -16,7 +16,7 @@ import { unsupported } from './body/sampling-fields.ts'
 /** A prompt declares only the tools that may be called. */
 type WithToolChoice = Partial<Pick<GenerationRequest, 'toolChoice'>>
 
-/** The tokens of a text or conversation. Throws `unsupported-field` without a tokenizer, and for media, which have none. */
+/** The tokens of a text or conversation. Throws `unsupported-field` without a tokenizer, and for media, which have no tokens. */
 export async function tokenizeRemotely(
   request: TokenizeRequest & WithToolChoice,
   access: UpstreamAccess,
@@ -42,7 +42,7 @@ async function contentOf({ prompt, addBos, parseSpecial, ...rest }: TokenizeRequ
   return { content, add_special: addBos, parse_special: parseSpecial }
 }
 
-/** The same with the bytes of each token. Throws `unsupported-field` where the server does not tell them. */
+/** The tokens with the bytes of each. Throws `unsupported-field` if the server does not report them. */
 export async function piecesRemotely(request: TokenizeRequest, access: UpstreamAccess): Promise<readonly TokenPiece[]> {
   const { profile, model } = access.upstream
   if (profile.tokenizer !== 'llama-server') throw cannot(profile, 'tell the texts of tokens')
@@ -57,7 +57,7 @@ export async function piecesRemotely(request: TokenizeRequest, access: UpstreamA
   })
 }
 
-/** The number of tokens of a text or conversation. Throws `unsupported-field` where the server cannot count it. */
+/** The number of tokens of a text or conversation. Throws `unsupported-field` if the server cannot count it. */
 export async function countRemotely(request: TokenizeRequest & WithToolChoice, access: UpstreamAccess): Promise<number> {
   const { upstream } = access
   const { prompt } = request
@@ -73,7 +73,7 @@ export async function countRemotely(request: TokenizeRequest & WithToolChoice, a
   return count
 }
 
-/** Throws `unsupported-field` for media that the server does not read, `invalid-request` for those that it cannot decode. */
+/** Throws `unsupported-field` for media that the server does not read, and `invalid-request` for those that it cannot decode. */
 async function countWithMedia(request: RenderRequest & WithToolChoice, access: UpstreamAccess): Promise<number> {
   const { profile, model } = access.upstream
   checkMedia(request, model, access.upstream)
@@ -86,7 +86,7 @@ async function countWithMedia(request: RenderRequest & WithToolChoice, access: U
   return count
 }
 
-/** The route is missing in older versions, and says 500 where generating says 400. */
+/** Older versions lack the route, and report 500 where generating reports 400. */
 function throwRead(error: unknown, profile: Profile): never {
   const failure = error instanceof UpstreamError ? error.failure : undefined
   if (failure?.type !== 'status') throw error
@@ -105,7 +105,7 @@ function countRequest(request: GenerationRequest, prompt: RenderRequest['prompt'
     : { path: '/responses/input_tokens', body: countableResponse(responsesBody(request, prompt, upstream)) }
 }
 
-/** The text of tokens, special tokens included. Throws `unsupported-field` without a tokenizer, or when they are to be left out. */
+/** The text of tokens, including special ones. Throws `unsupported-field` without a tokenizer, or if special tokens are to be left out. */
 export async function detokenizeRemotely({ tokens, special }: DetokenizeRequest, access: UpstreamAccess): Promise<string> {
   const { profile, model } = access.upstream
   if (profile.tokenizer === undefined || onlyCounts(profile)) throw cannot(profile, 'detokenize')
@@ -136,7 +136,7 @@ function conversation(given: RenderRequest & WithToolChoice, { model }: Upstream
   return { ...plainRequest, id: '', model, ...given }
 }
 
-/** Ids of a long text. */
+/** For the ids of a long text. */
 const bounds = { maxLength: 64 * 1024 * 1024, maxUnits: 8 * 1024 * 1024 }
 
 function post(

@@ -7,13 +7,13 @@ import type { AffinityKey } from './affinity.ts'
 const lastTurns = 8
 const textBlock = 2048
 const tokenBlock = 512
-/** Characters that a medium counts as: about a thousand tokens. */
+/** The size assumed for a medium, in characters: about a thousand tokens. */
 const mediumSize = 4096
 
 /**
  * Hashes of the prompt's prefixes, the longest first. A later turn of a conversation shares one of them with an earlier turn, which leads
- * to the replicas that have the prefix in their caches. Last come the caller's own keys, for prompts that no replica has read: the caller
- * says that requests with the same one begin alike. Collisions only cost a cache miss.
+ * to the replicas that have the prefix in their caches. The caller's own keys come last, for prompts that no replica has seen: the caller
+ * promises that requests with the same key begin alike. A collision costs only a cache miss.
  */
 export function affinityKeys(prompt: Prompt, callerKeys: readonly (string | undefined)[] = []): readonly AffinityKey[] {
   const keys: AffinityKey[] = prefixKeys(prompt)
@@ -40,26 +40,26 @@ function prefixKeys(prompt: Prompt): AffinityKey[] {
         return block.length
       })
     case 'infill':
-      // While a user types, the text before the gap grows at its end.
+      // As the user types, the text before the gap grows at its end.
       return blockKeys(blocksOf(prompt.prefix, textBlock), addText)
   }
 }
 
-/** Tools that a conversation loads later do not change what it is. */
+/** Tools that are loaded later do not change a conversation's identity. */
 function isListed(tool: Tool): boolean {
   return !isFunctionTool(tool) || tool.isDeferred !== true
 }
 
 /**
- * Where earlier requests of the conversation ended: before the replies of the last turns. Also where the system prompt ends, which other
- * conversations share: at -1 where there are only tools.
+ * The positions where earlier requests of the conversation ended: before the replies of the last turns. Also the end of the system prompt,
+ * which other conversations share: -1 if there are only tools.
  */
 function turnEnds(messages: readonly Message[]): ReadonlySet<number> {
   const ends = new Set<number>()
   for (let index = messages.length - 1; index >= 0 && ends.size < lastTurns; index--) {
     const next = messages[index + 1]?.role
     const { role } = messages[index] as Message
-    // After a reply, and among the results of several calls, no request ends.
+    // No request ends after a reply, or between the results of parallel calls.
     if (next === undefined || (role !== 'assistant' && !(role === 'tool' && next === 'tool'))) ends.add(index)
   }
   const firstOther = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
@@ -67,7 +67,7 @@ function turnEnds(messages: readonly Message[]): ReadonlySet<number> {
   return ends
 }
 
-/** The last blocks, for a text that grows, and after one block, two, four and so on, for texts that begin alike. */
+/** The last blocks, for a text that grows, and after blocks 1, 2, 4 and so on, for texts with a common beginning. */
 function blockKeys<Step>(blocks: readonly Step[], add: (hash: Hash, step: Step) => number): AffinityKey[] {
   const isKey = (index: number) => index >= 0 && (index >= blocks.length - lastTurns || Number.isInteger(Math.log2(index + 1)))
   return keysOf({ hash: createHash('sha1'), size: 0 }, blocks, { add, isKey })
@@ -76,11 +76,11 @@ function blockKeys<Step>(blocks: readonly Step[], add: (hash: Hash, step: Step) 
 type Walk<Step> = {
   /** Hashes a step and returns its size. */
   add(hash: Hash, step: Step): number
-  /** Whether the prefix up to this step is a key; -1 is what comes before all steps. */
+  /** Whether the prefix up to this step is a key; -1 is the state before all steps. */
   isKey(index: number): boolean
 }
 
-/** Hashes all steps; the keys are the states after some of them. */
+/** Hashes all steps. The keys are the states after some of them. */
 function keysOf<Step>(
   start: { readonly hash: Hash; readonly size: number },
   steps: readonly Step[],
@@ -102,7 +102,7 @@ function keyOf(hash: Hash): AffinityKey {
   return { high: digest.readUInt32LE(0), low: digest.readUInt32LE(4) }
 }
 
-/** Without ids, names and old reasoning: clients change them, and templates seldom render them. */
+/** Skips ids, names and old reasoning: clients change them, and templates rarely render them. */
 function addMessage(hash: Hash, message: Message): number {
   let size = addText(hash, message.role)
   for (const part of message.role === 'assistant' ? message.parts : message.content) size += addPart(hash, part)
@@ -130,12 +130,12 @@ function addPart(hash: Hash, part: ContentPart | OutputPart): number {
 }
 
 function addText(hash: Hash, text: string): number {
-  // With the length, so that two texts differ from their concatenation.
+  // Includes the length, so that the concatenation of two texts has another hash than the two.
   hash.update(`${text.length}:`).update(text)
   return text.length
 }
 
-/** Equal prefixes give equal blocks, except for the last. */
+/** Divides into blocks. Equal prefixes give equal blocks, except for the last one. */
 function blocksOf<Slice extends { readonly length: number; slice(start: number, end: number): Slice }>(
   whole: Slice,
   size: number,

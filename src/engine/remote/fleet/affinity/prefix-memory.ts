@@ -1,16 +1,16 @@
-/** A prefix of a prompt: 64 bits of a hash in two halves. */
+/** A prefix of a prompt: a 64-bit hash in two halves. */
 export type PrefixKey = { readonly high: number; readonly low: number }
 
 type PrefixMemoryOptions = {
-  /** How many endpoints are known for one prefix. */
+  /** The number of endpoints remembered for each prefix. */
   readonly holders: number
-  /** There is room for at least this many pairs of a prefix and an endpoint. */
+  /** The minimum capacity, in pairs of a prefix and an endpoint. */
   readonly room: number
 }
 
-/** A record is four numbers: the halves of its key, its holder with a flag, and when it was last used. */
+/** A record is four numbers: the two halves of its key, its holder with a flag, and the time of last use. */
 const recordSize = 4
-/** Records of one bucket: the oldest of them gives way. */
+/** Records in one bucket. The oldest is replaced. */
 const ways = 32
 const flag = 0x8000_0000
 const tickMs = 100
@@ -18,8 +18,8 @@ const forgetAfterMs = 600_000
 const mostRecords = (64 * 1024 * 1024) / (recordSize * 4)
 
 /**
- * Which endpoints have read which prefixes, and when: a table of fixed size, so that a million prefixes cost no time of the garbage
- * collector. Endpoints are numbers from 1 to 2³¹ - 1.
+ * Records which endpoints have seen which prefixes, and when. A table of fixed size, so that a million prefixes do not burden the garbage
+ * collector. Endpoints are numbered from 1 to 2³¹ - 1.
  */
 export class PrefixMemory {
   readonly #holders: number
@@ -37,7 +37,7 @@ export class PrefixMemory {
     return this.#records.length / recordSize
   }
 
-  /** Makes room for more pairs, and keeps those that are known. */
+  /** Increases the capacity and keeps the records. */
   grow(room: number): void {
     const before = this.#records
     const records = recordsFor(room)
@@ -51,7 +51,7 @@ export class PrefixMemory {
     }
   }
 
-  /** The endpoints that have read a prefix in the last ten minutes. */
+  /** The endpoints that have seen a prefix in the last ten minutes. */
   holdersOf({ high, low }: PrefixKey, nowMs: number): number[] {
     const records = this.#records
     const oldest = tickOf(nowMs - forgetAfterMs)
@@ -65,18 +65,18 @@ export class PrefixMemory {
     return found
   }
 
-  /** The endpoint reads the prefix now. */
+  /** Records that the endpoint sees the prefix now. */
   note(key: PrefixKey, holder: number, nowMs: number): void {
     this.#write(key, holder, tickOf(nowMs))
   }
 
-  /** The endpoint had the prefix in its cache. */
+  /** Records that the endpoint had the prefix in its cache. */
   confirm(key: PrefixKey, holder: number): void {
     const at = this.#find(key, holder)
     if (at !== undefined) this.#records[at + 2] = holder
   }
 
-  /** The endpoint did not have the prefix in its cache; the second time in a row, it is forgotten. */
+  /** Records that the endpoint did not have the prefix in its cache. The second time in a row removes the pair. */
   doubt(key: PrefixKey, holder: number): void {
     const at = this.#find(key, holder)
     if (at === undefined) return
@@ -111,7 +111,7 @@ export class PrefixMemory {
     records[at + 3] = tick
   }
 
-  /** The place of an empty record, or of the oldest: of the same prefix, where it has holders enough. */
+  /** The index of an empty record or of the oldest one; if the prefix has enough holders, of its own oldest one. */
   #placeFor({ high, low }: PrefixKey): number {
     const records = this.#records
     const start = this.#bucketOf(low)
@@ -139,7 +139,7 @@ function maskOf(records: Uint32Array): number {
   return records.length / (recordSize * ways) - 1
 }
 
-/** Never 0 for a time since the clock began. */
+/** Never 0 for a time after the clock's start. */
 function tickOf(ms: number): number {
   return Math.max(0, Math.floor(ms / tickMs) + 1)
 }

@@ -1,28 +1,28 @@
 import type { UpstreamFailure } from '../../transport/upstream-error.ts'
 
-/** What follows from one way in which an exchange with a replica fails. */
+/** The consequences of one kind of failed exchange. */
 export type FailureRow = {
-  /** The failure, in the words of docs/engines/remote-failures.md. */
+  /** The failure, as docs/engines/remote-failures.md words it. */
   readonly when: string
   readonly about: string
   /**
-   * `opens` at once; `counts`: three in a row open it; `compared`: counts when another replica answers the same request, and
-   * otherwise says nothing; `busy`: the replica is avoided for a while; `nothing`.
+   * `opens`: immediately. `counts`: three in a row open it. `compared`: counts if another replica answers the same request, and otherwise
+   * says nothing. `busy`: the replica is avoided for a while. `nothing`.
    */
   readonly breaker: 'opens' | 'counts' | 'compared' | 'busy' | 'nothing'
-  /** The most attempts of a request that fails in this way. Two: of all rows that have two, together. */
+  /** The most attempts of a request that fails in this way. All rows with two attempts share them. */
   readonly attempts: 1 | 2 | 4
-  /** Only a replica that is usable and has not failed the request is worth another attempt. */
+  /** Only a usable replica that has not failed the request is worth another attempt. */
   readonly elsewhereOnly?: true
   /** A reply that has begun is continued. */
   readonly continues: boolean
-  /** It is continued at once where another replica is usable; after much output, it is another break than the one before. */
+  /** The reply is continued without delay if another replica is usable. After much output, it counts as a new break. */
   readonly isBreak?: true
-  /** Behind a router, which tries its own servers, the request is tried once more: there or at another one; absent: no more. */
+  /** Behind a router, which tries its own servers, the request is tried once more: there or elsewhere. Absent: not again. */
   readonly atRouter?: 'again' | 'elsewhere'
-  /** The server has answered: more attempts add to what it has to do, and there is a budget for them. */
+  /** The server has answered, so more attempts would add to its load: they have a budget. */
   readonly isAnswer?: true
-  /** The replica did not fail the request: we took it away. */
+  /** The replica did not fail the request: we moved it away. */
   readonly isMove?: true
 }
 
@@ -30,8 +30,8 @@ const serverOrRequest = { about: 'the server or the request', breaker: 'compared
 const request = { about: 'the request', breaker: 'nothing', attempts: 1, continues: false } as const
 
 /**
- * The one table from which the breaker, the retry rule and continuations decide. Its principle: what only one request or one key
- * meets is that one's, so that no caller can take a server away from the others.
+ * The single table behind the breaker, the retry rule and continuations. Its principle: a failure that only one request or one key causes
+ * does not count against the server, so that no caller can take a server away from the others.
  */
 export const failureTable = {
   unreachable: {
@@ -72,7 +72,7 @@ export const failureTable = {
   silent: {
     when: 'before the first token, the server fails its checks or is removed',
     about: 'the server',
-    // Its checks have counted.
+    // Its failed checks have already counted.
     breaker: 'nothing',
     attempts: 4,
     continues: true,
@@ -127,7 +127,7 @@ export const failureTable = {
 
 export type FailureName = keyof typeof failureTable
 
-/** Whose key the request carried. */
+/** The owner of the key that the request carried. */
 export type KeyOwner = 'ours' | 'callers' | 'none'
 
 export function rowOf(failure: UpstreamFailure, key: KeyOwner): FailureRow {
@@ -162,7 +162,7 @@ function nameOfStatus({ status, code, isEvent, retryAfterMs }: FailedStatus, key
   if (status === 404 || status === 405 || status === 501) return 'not-offered'
   const mayPass = status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 505)
   if (!mayPass) return 'refused'
-  // Whatever status it names: the server took the request, and answers others.
+  // No matter which status it names: the server took the request, and answers others.
   if (isEvent === true) return 'error-event'
   if (status === 429) return 'overloaded'
   if (status !== 503 && status !== 529) return 'failed'

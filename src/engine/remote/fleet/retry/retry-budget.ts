@@ -1,4 +1,4 @@
-/** How a retry has ended: whether it was answered. */
+/** Reports how a retry ended: whether it was answered. */
 export type SettleRetry = (isAnswered: boolean, nowMs: number) => void
 
 const windowMs = 10_000
@@ -6,21 +6,21 @@ const share = 0.2
 const least = 3
 
 /**
- * Keeps the retries of a model at a fifth of its requests, as those of the last ten seconds, and three at least: servers that have too much
- * to do get no more by failing. A retry that another server answers is failover, and free: what counts are retries that fail and those that
- * have nowhere else to go. Times are milliseconds of any monotonic clock, passed in.
+ * Limits the retries of a model to a fifth of its requests in the last ten seconds, and at least three, so that overloaded servers do not
+ * get more load by failing. A retry that another server answers is a failover, and free: only retries that fail, or that go to the same
+ * server, count. Callers pass the time, in milliseconds of any monotonic clock.
  */
 export class RetryBudget {
   readonly #requests = new RecentCount()
   readonly #failed = new RecentCount()
   #open = 0
 
-  /** A request begins. */
+  /** Records a request. */
   begin(nowMs: number): void {
     this.#requests.add(nowMs)
   }
 
-  /** Undefined: the request fails instead. `isFailover`: another server can be used that has not failed it. */
+  /** Undefined: the request has to fail. `isFailover`: a usable server is left that has not failed it. */
   take(nowMs: number, isFailover: boolean): SettleRetry | undefined {
     const most = Math.max(least, share * this.#requests.count(nowMs))
     if (this.#failed.count(nowMs) + (isFailover ? 0 : this.#open) >= most) return undefined
@@ -32,7 +32,7 @@ export class RetryBudget {
   }
 }
 
-/** A count of the last ten seconds, in seconds. */
+/** A sum over the last ten seconds, second by second. */
 class RecentCount {
   readonly #seconds: { readonly second: number; count: number }[] = []
 

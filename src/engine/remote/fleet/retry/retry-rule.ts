@@ -1,43 +1,43 @@
 import type { FailureRow } from './failure-table.ts'
 
-/** What happened so far to a request that is tried on one replica after the other. */
+/** The history of a request that is tried on one replica after the other. */
 export type RetryState = {
   /** Failed attempts since the reply last advanced. */
   readonly failures: number
-  /** It was moved from a silent replica. */
+  /** It was moved away from a silent replica. */
   readonly hasMoved: boolean
   /** How often a reply that had advanced was resumed. */
   readonly continuations: number
-  /** The replicas of its doubtful failures, which may be the request's own: it gets two. */
+  /** The replicas of doubtful failures, which may be the request's own fault: it gets two. */
   readonly doubts: readonly string[]
-  /** Runs from the first failure since the reply last advanced: a long reply is not limited. Same clock as `nowMs`. */
+  /** Counted from the first failure since the reply last advanced, so that a long reply is not limited. Same clock as `nowMs`. */
   readonly deadlineMs: number | undefined
   /** Replicas that failed the request since the reply last advanced. */
   readonly failed: ReadonlySet<string>
-  /** Those of them that are not asked again while their breaker is open; a router is, where there is no other. */
+  /** Those of them that are not asked again while their breaker is open. A router is, if there is no other. */
   readonly failedServers: ReadonlySet<string>
-  /** Replicas that cannot do the request. */
+  /** Replicas that do not support the request. */
   readonly unfit: ReadonlySet<string>
 }
 
-/** How far the reply has come when an attempt fails. */
+/** The progress of the reply when an attempt fails. */
 export type Progress = {
   /** This attempt generated something. */
   readonly hasAdvanced: boolean
-  /** The client has part of the reply: from here on, it can only be continued. */
+  /** The client has part of the reply, which can only be continued from now on. */
   readonly hasBegun: boolean
-  /** The replica's kind can continue the reply, and the reply is one that can be continued. */
+  /** Both the replica's kind and the reply allow a continuation. */
   readonly canContinue: boolean
 }
 
-/** How an attempt ended that did not succeed. */
+/** How an unsuccessful attempt ended. */
 export type FailedAttempt =
-  /** Nothing was sent: the replica cannot do the request. */
+  /** Nothing was sent: the replica does not support the request. */
   | { readonly type: 'unfit'; readonly replicaId: string }
   | {
       readonly type: 'failed'
       readonly replicaId: string
-      /** What the table says of the failure. */
+      /** The failure's row in the table. */
       readonly row: FailureRow
       /** The replica is a router, which tries its own servers. */
       readonly isRouter?: true | undefined
@@ -46,9 +46,9 @@ export type FailedAttempt =
       readonly progress: Progress
     }
 
-/** What the rule asks about the replicas. Usable: the breaker is closed, and no Retry-After is running. */
+/** The rule's view of the replicas. Usable: the breaker is closed, and no Retry-After is running. */
 export type Fleet = {
-  /** Whether a replica was probed successfully that is not among these. */
+  /** Whether a replica outside of this set was probed successfully. */
   hasKnown(except: ReadonlySet<string>): boolean
   isUsable(id: string): boolean
   /** Whether there is a usable replica outside of these sets. */
@@ -64,13 +64,13 @@ export type Situation = {
 
 export type Decision =
   | { readonly type: 'give-up' }
-  /** Try again after `delayMs`; a reply that has begun is continued, not repeated. */
+  /** Try again after `delayMs`. A reply that has begun is continued, not repeated. */
   | { readonly type: 'try-again'; readonly delayMs: number; readonly state: RetryState }
 
 const maxFailures = 4
-/** A reply that breaks again and again is what breaks the replicas; from then on, a break counts as any other failure. */
+/** A reply that breaks this often is itself what breaks the replicas. From then on, a break counts like any other failure. */
 const maxContinuations = 8
-/** Proxies end long replies, also those of a sound server: a break after this long is not the one before it. */
+/** Proxies end long replies, even of a healthy server: a break after this long counts as a new one. */
 const longAttemptMs = 10_000
 const retryForMs = 60_000
 const maxWaitMs = 15_000
@@ -79,7 +79,7 @@ const routerBackMs = 1000
 const maxDelayMs = 5000
 const giveUp: Decision = { type: 'give-up' }
 
-/** The state of a request that was not tried yet. */
+/** The state of a request before its first attempt. */
 export const untried: RetryState = {
   failures: 0,
   hasMoved: false,
@@ -91,10 +91,10 @@ export const untried: RetryState = {
   unfit: new Set(),
 }
 
-/** Which replicas the next attempt avoids and never uses, and how long it may wait for one. */
+/** The replicas that the next attempt avoids or excludes, and how long it may wait for one. */
 export function nextAttempt({ failed, failedServers, unfit }: RetryState, replicaCount: number, isAuxiliary: boolean) {
   return {
-    // When all have failed, none is worse than another.
+    // If all have failed, there is nothing to avoid.
     avoid: failed.size < replicaCount ? failed : new Set<string>(),
     unfit,
     failed: failedServers,
@@ -103,7 +103,7 @@ export function nextAttempt({ failed, failedServers, unfit }: RetryState, replic
   }
 }
 
-/** Whether, when and in which state a request is tried again after an attempt that did not succeed. */
+/** Decides whether and when to try a request again after an unsuccessful attempt, and in which state. */
 export function decide(state: RetryState, attempt: FailedAttempt, situation: Situation): Decision {
   switch (attempt.type) {
     case 'unfit': {
@@ -118,7 +118,10 @@ export function decide(state: RetryState, attempt: FailedAttempt, situation: Sit
 
 type Failed = Extract<FailedAttempt, { type: 'failed' }>
 
-/** It happens where another replica can take the request, and does not count as its failure: it is tried again after any number of them. */
+/**
+ * The request moved because another replica can take it. This is not a failure of the request, so it is tried again after any number of
+ * moves.
+ */
 function afterMove(state: RetryState, { replicaId }: Failed): RetryState {
   const failed = new Set([...state.failed, replicaId])
   const failedServers = new Set([...state.failedServers, replicaId])
@@ -141,7 +144,7 @@ function afterFailure(state: RetryState, attempt: Failed, situation: Situation):
   return { failures, hasMoved, continuations, doubts, deadlineMs: state.deadlineMs ?? deadlineMs, failed, failedServers, unfit }
 }
 
-/** A replica that is down by now explains its earlier failures. */
+/** If the replica is down by now, that explains its earlier failures. */
 function doubtsAfter({ doubts }: RetryState, attempt: Failed, { fleet }: Situation): readonly string[] {
   const { replicaId, row, lastedMs, progress } = attempt
   if (row.attempts !== 2) return doubts.filter((id) => id !== replicaId)
@@ -164,8 +167,8 @@ function decideOnFailure(state: RetryState, attempt: Failed, { fleet, nowMs, ran
 }
 
 /**
- * A router has tried several servers already, and would try them all again: a second attempt is for what kept the request from them. The client
- * repeats a request that met their load, after the `Retry-After` that it gets.
+ * A router has tried several servers already, and would try them all again. So a second attempt is only for failures on the way to those
+ * servers. On overload, the client repeats the request after the `Retry-After` that it gets.
  */
 function mayTryRouter(
   { row: { atRouter } }: Failed,
@@ -179,12 +182,12 @@ type DelayOptions = { readonly failures: number; readonly hasAlternative: boolea
 
 /** Full jitter, so that requests that failed together do not retry together. */
 function delayOf(attempt: Failed, { failures, hasAlternative, random }: DelayOptions): number {
-  // The client is reading the reply: it continues immediately.
+  // The client is reading the reply: continue immediately.
   if (attempt.row.isBreak === true && hasAlternative) return 0
-  // One that starts again is back in a moment.
+  // A router that restarts is back in a moment.
   if (attempt.isRouter === true && attempt.row.breaker === 'opens' && !hasAlternative) return routerBackMs
   const jitterMs = Math.round(random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1)))
-  // Retry-After does not bind another replica.
+  // The Retry-After of one replica does not bind another.
   const retryAfterMs = hasAlternative ? 0 : (attempt.retryAfterMs ?? 0)
   return retryAfterMs + jitterMs
 }

@@ -2,32 +2,32 @@ import type { WatchedSet } from '../../../../base/watched-set.ts'
 import type { EjectionReason } from '../../../../contract/attempts.ts'
 import type { Endpoint } from '../../transport/client.ts'
 
-/** A replica that is new or back begins with the share `from` of its weight, and has all of it after `ms`. */
+/** A replica that is new or back begins with the fraction `from` of its weight, and reaches all of it after `ms`. */
 export type WarmUp = { readonly ms: number; readonly from: number }
 
 type SharesOptions = {
   readonly pool: {
     setDraining(id: string, isDraining: boolean, nowMs: number): void
     setWeight(id: string, weight: number, nowMs: number): void
-    /** Of its breaker. */
+    /** The state of its breaker. */
     stateOf(id: string, nowMs: number): 'closed' | 'open' | 'half-open'
   }
   /** The ids of replicas that an operator has taken out of use. */
   readonly drains: WatchedSet<string>
-  /** Undefined: none. */
+  /** Undefined: no warm-up. */
   readonly warmUp: WarmUp | undefined
   now(): number
 }
 
-/** A replica without its whole share. */
+/** A replica that is warming up. */
 type Warming = { readonly weight: number; isReached: boolean; sinceMs: number | undefined }
 
-/** The share of its weight that a replica has so long after its return. */
+/** The fraction of its weight that a replica has this long after its return. */
 export function warmUpShare(elapsedMs: number, { ms, from }: WarmUp): number {
   return Math.min(1, from + ((1 - from) * Math.max(0, elapsedMs)) / ms)
 }
 
-/** What each replica gets of the load: its weight, less while it warms up, and no new request while it drains. */
+/** The share of the load of each replica: its weight, less while it warms up, and no new requests while it drains. */
 export class Shares {
   readonly #options: SharesOptions
   readonly #warming = new Map<string, Warming>()
@@ -39,7 +39,7 @@ export class Shares {
     this.close = options.drains.listen((id) => this.#drain(id))
   }
 
-  /** A replica has come; `isNew`: to others that answer requests already. */
+  /** To be called for a new replica. `isNew`: other replicas already answer requests. */
   added({ id, weight }: Endpoint, isNew: boolean): void {
     this.#weights.set(id, weight)
     this.#drain(id)
@@ -54,19 +54,19 @@ export class Shares {
     else this.#weigh(id)
   }
 
-  /** Another server may have its address one day. */
+  /** Another server may get its address one day. */
   removed(id: string): void {
     this.#weights.delete(id)
     this.#warming.delete(id)
     this.#options.drains.set(id, false)
   }
 
-  /** A server that fails requests is warm; one that was away may have been started again. */
+  /** A server that fails requests stays warm; one that was unreachable may have restarted. */
   ejected(id: string, reason: EjectionReason): void {
     if (reason !== 'failures') this.#cool(id, true)
   }
 
-  /** A probe has reached it. */
+  /** To be called when a probe has reached it. */
   reached(id: string): void {
     const warming = this.#warming.get(id)
     if (warming !== undefined) warming.isReached = true

@@ -1,10 +1,10 @@
 const keptTimes = 64
-/** Shorter than this, a check may just have met a busy moment. */
+/** A check that takes less may simply have met a busy moment. */
 const leastMs = 750
-/** A check that takes longer than this has failed. */
+/** A check that takes longer has failed. */
 const mostMs = 2500
 
-/** How long the servers of a model take to answer checks: the last ones only. */
+/** How long the servers of a model took to answer the latest checks. */
 export class CheckLatency {
   readonly #times: number[] = []
   #next = 0
@@ -14,7 +14,7 @@ export class CheckLatency {
     this.#next = (this.#next + 1) % keptTimes
   }
 
-  /** The time from which a check without an answer is unusual: three times the slowest answer. */
+  /** When a check without an answer becomes unusual: three times the slowest answer. */
   get overdueMs(): number {
     return this.#times.length === 0 ? mostMs : Math.min(mostMs, Math.max(leastMs, 3 * Math.max(...this.#times)))
   }

@@ -1,11 +1,11 @@
-/** The times to the first token of prompts of about one size, the last ones only. */
+/** The latest times to the first token of prompts of similar size. */
 type Sizes = { readonly times: number[]; next: number; p95: number | undefined }
 
 const keptTimes = 64
 
 /**
- * How long a model takes to its first token, learned by powers of two of the prompt's tokens: what is slow for a short prompt is
- * usual for a long one.
+ * The time that a model takes to its first token, learned by powers of two of the prompt's tokens: a time that is slow for a short prompt
+ * is usual for a long one.
  */
 export class FirstTokenTimes {
   readonly #bySize = new Map<number, Sizes>()
@@ -20,8 +20,8 @@ export class FirstTokenTimes {
   }
 
   /**
-   * The time within which 95 % of such prompts had their first token. Of a size without any, that of the next smaller one, doubled
-   * for each step, or that of the next larger one. Undefined before the first token.
+   * The 95th percentile of the time to the first token of such prompts. For a size without samples, uses the next smaller size, doubled for
+   * each step, or the next larger one. Undefined before the first token.
    */
   p95(promptTokens: number): number | undefined {
     const size = sizeOf(promptTokens)
@@ -40,7 +40,7 @@ function sizeOf(promptTokens: number): number {
   return Math.floor(Math.log2(Math.max(1, promptTokens)))
 }
 
-/** Smaller sizes first: they say more about a larger one than the reverse. */
+/** Smaller sizes first: they predict a larger size better than the reverse. */
 function isNearer(one: number, other: number, size: number): boolean {
   if (one <= size) return other > size || one > other
   return other > size && one < other

@@ -6,83 +6,85 @@ import { FirstTokenTimes } from './first-token-times.ts'
 /** A request that a replica answers. */
 export type SilentRequest = {
   readonly endpoint: Endpoint
-  /** Absent where the time to the first token says nothing about other requests. */
+  /** Absent if the time to the first token says nothing about other requests. */
   readonly promptTokens?: number | undefined
-  /** Bytes of the reply so far: a sign of life, such as the progress of the prompt. */
+  /** Bytes received so far: a sign of life, even if only the progress of the prompt. */
   received(): number
-  /** Another replica may take it. `isDead`: its replica has been unreachable for long; it may have moved before, then. */
+  /**
+   * Whether another replica may take it. `isDead`: its replica has been unreachable for long, so it may move even if it has moved before.
+   */
   canMove(isDead: boolean): boolean
   /** Ends the attempt with this error. */
   end(error: UpstreamError): void
 }
 
-/** `begun` with the first token, `ended` with the attempt. */
+/** To be called at the first token and at the end of the attempt. */
 export type WatchedRequest = { begun(): void; ended(): void }
 
 type SilenceOptions = {
   /** Milliseconds of a monotonic clock. */
   now(): number
   isEjected(replicaId: string): boolean
-  /** A health check; undefined when it was interrupted. */
+  /** A health check. Undefined if it was interrupted. */
   check(endpoint: Endpoint): Promise<boolean | undefined>
-  /** The result of such a check, to be passed on to `onCheck` with those of other checks. */
+  /** Reports the result of such a check, to be passed to `onCheck` like those of other checks. */
   report(replicaId: string, isOk: boolean): void
   onMove(endpoint: Endpoint, waitedMs: number): void
-  /** A request was moved from the replica, which has neither answered a check since nor been ejected: called at each tick. */
+  /** Called at each tick for a replica that a request was moved away from, until it answers a check or is ejected. */
   onDoubt(replicaId: string): void
 }
 
 type Waiting = SilentRequest & {
   readonly beganMs: number
-  /** The first token is here. */
+  /** The first token has arrived. */
   hasToken: boolean
   seenBytes: number
-  /** When bytes were last seen to have come. */
+  /** When bytes were last seen to arrive. */
   progressMs: number | undefined
   /** Its replica has left the fleet. */
   hasLeft: boolean
 }
 
-/** A replica with requests, or one that is in doubt. */
+/** A replica with requests, or in doubt. */
 type Watched = {
   readonly endpoint: Endpoint
   readonly requests: Set<Waiting>
-  /** When it last failed a check or refused a connection, if it has not replied since. */
+  /** When it last failed a check or refused a connection, unless it has replied since. */
   downMs: number | undefined
   /** When it last passed a check or replied. */
   aliveMs: number
   /** When its last check began. */
   checkedMs: number
-  /** Ticks since a check began that was the first one after a sign of life; undefined while there was no such check. */
+  /** Ticks since the first check after a sign of life began. Undefined if there was no such check. */
   silentTicks: number | undefined
-  /** A request was moved from it: it is checked until it is alive or ejected, also without requests. */
+  /** A request was moved away from it: it is checked until it is alive or ejected, even without requests. */
   isInDoubt: boolean
 }
 
-/** Between two calls of `tick` while requests are watched. */
+/** The interval of `tick` while requests are watched. */
 export const silenceTickMs = 250
 const checkEveryMs = 1000
 
-/** A reply that made progress is left alone until its bytes have stopped for so long. */
+/** A reply that made progress is left alone until no bytes have come for this time. */
 const progressHoldsMs = 10_000
-/** A reply that has begun, and cannot be moved, is given up when its bytes have stopped for so long. */
+/** A reply that has begun and cannot be moved is given up when no bytes have come for this time. */
 const givenUpMs = 60_000
-/** A request that has moved before moves again when it has waited for so long on an ejected replica. */
+/** A request that has moved before moves again after waiting this long on an ejected replica. */
 const deadAfterMs = 30_000
-/** Where everything is silent, the network is at fault, and more checks would not help. */
+/** If everything is silent, the network is at fault, and more checks would not help. */
 const maxChecks = 64
-/** Before anything was learned. */
+/** Assumed before the first sample. */
 const usualFirstTokenMs = 2500
-/** Between two pieces of a reply, and for what is answered as a whole. */
+/** The usual pause between two pieces of a reply, and the usual time of a reply that is not streamed. */
 const usualPauseMs = 5000
 
 type Situation = {
   readonly nowMs: number
   readonly isEjected: boolean
   readonly downMs: number | undefined
-  /** A check has waited for its answer for longer than checks take, and nothing else has come from the replica. */
+  /** A check has waited longer than checks take, and nothing else has come from the replica. */
   readonly isCheckOverdue: boolean
-  /** Within which 95 % of such requests have had their first token. */
+  /** The 95th percentile of the time to the first token of such requests. */
   readonly p95Ms: number
 }
 
@@ -108,8 +110,8 @@ export function isLost(request: Pick<Waiting, 'beganMs' | 'hasToken' | 'progress
 }
 
 /**
- * Watches requests, and learns how long their first tokens take. While one waits longer than 95 % of its size, or its reply has stopped,
- * its replica is checked every second; when it is lost, it is moved.
+ * Watches requests, and learns how long their first tokens take. While a request waits longer than 95 % of its size, or its reply has
+ * stopped, its replica is checked every second. If the replica is lost, the request moves.
  */
 export class Silence {
   readonly #options: SilenceOptions
@@ -122,7 +124,7 @@ export class Silence {
     this.#options = options
   }
 
-  /** Nothing is watched: it needs no ticks. */
+  /** Nothing is watched, so no ticks are needed. */
   get isIdle(): boolean {
     return this.#watched.size === 0
   }
@@ -166,12 +168,12 @@ export class Silence {
     }
   }
 
-  /** How long an answered check took. */
+  /** Records the duration of an answered check. */
   learnCheck(ms: number): void {
     this.#latency.learn(ms)
   }
 
-  /** The result of a health check. */
+  /** Records the result of a health check. */
   onCheck(replicaId: string, isOk: boolean): void {
     const watched = this.#watched.get(replicaId)
     if (!isOk) this.onRefused(replicaId)
@@ -186,7 +188,7 @@ export class Silence {
     this.#moveLost(replicaId)
   }
 
-  /** The replica is no longer one of the fleet. */
+  /** The replica has left the fleet. */
   onLeft(replicaId: string): void {
     const watched = this.#watched.get(replicaId)
     if (watched === undefined) return
@@ -209,7 +211,7 @@ export class Silence {
     else onDoubt(id)
   }
 
-  /** It is no longer in doubt. */
+  /** The replica is no longer in doubt. */
   #settle(watched: Watched): void {
     watched.isInDoubt = false
     this.#forgetUnused(watched)
@@ -265,7 +267,7 @@ export class Silence {
     return promptTokens === undefined ? usualPauseMs : (this.#times.p95(promptTokens) ?? usualFirstTokenMs)
   }
 
-  /** Checks begin every second, whether or not those before have ended: three seconds of silence are three failures. */
+  /** Checks begin every second, even if earlier ones are still running: three seconds of silence are three failures. */
   async #check(watched: Watched): Promise<void> {
     const { endpoint } = watched
     const beganMs = this.#options.now()
@@ -274,14 +276,14 @@ export class Silence {
     this.#runningChecks += 1
     const isOk = await this.#options.check(endpoint)
     this.#runningChecks -= 1
-    // Without a silent request or a doubt, nobody asks.
+    // Without a silent request or a doubt, the result is not needed.
     if (isOk === undefined || this.#watched.get(endpoint.id) !== watched) return
-    // A sign of life after its start says more than a failed check.
+    // A sign of life after its start outweighs a failed check.
     if (isOk || watched.aliveMs < beganMs) this.#options.report(endpoint.id, isOk)
   }
 }
 
-/** Of a request that is lost, and that no other replica can take. */
+/** Whether a lost request that no other replica can take is given up. */
 function isGivenUp({ hasToken, progressMs = 0 }: Waiting, nowMs: number): boolean {
   return hasToken && nowMs - progressMs >= givenUpMs
 }

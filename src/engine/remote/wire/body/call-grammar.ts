@@ -6,16 +6,16 @@ import { writtenArguments } from '../../../../model-text/formats/json-calls.ts'
 import type { Profile } from '../../servers/profile.ts'
 
 /**
- * Whether our grammar makes the required call. A llama-server refuses a grammar beside tools, and its own enforcement fails for some
- * models; so it is trusted once, and then gets the tools as a variable of the template, with the grammar of one call as JSON. It cannot be
- * trusted with a grammar that only we know.
+ * Whether our grammar enforces the required call. A llama-server refuses a grammar beside tools, and its own enforcement fails for some
+ * models. So it gets the tools as a template variable, with the grammar of one call as JSON, provided that it can be trusted with a grammar
+ * that only we know.
  */
 export function callsByGrammar(
   { prompt, toolChoice }: Pick<GenerationRequest, 'prompt' | 'toolChoice'>,
   profile: Profile,
 ): boolean {
   if (profile.takesOurGrammars !== true || profile.gbnf === undefined || prompt.type !== 'chat') return false
-  // Shown in another format, which the model would be told to write.
+  // The prompt shows another format, which the model would follow.
   if (prompt.toolFormat !== undefined || toolChoice.type !== 'required') return false
   const tools = callableTools(prompt.tools, toolChoice)
   return tools.some(({ enforced }) => enforced !== undefined || toolChoice.isRepeated === true)

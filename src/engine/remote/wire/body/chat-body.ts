@@ -17,13 +17,13 @@ import { refuseNames } from './speaker-names.ts'
 import { templateField } from './template-field.ts'
 import { wireSchema } from './wire-schema.ts'
 
-/** A request to an upstream, and how far it binds the output. */
+/** A request to an upstream, and how strictly it constrains the output. */
 export type UpstreamBody = Pick<OutputFields, 'structured'> & {
   readonly path: '/chat/completions' | '/completions' | '/responses' | '/messages'
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** A conversation as a request for `/chat/completions`, always streamed. Throws what the server cannot do, by name. */
+/** A conversation as a request for `/chat/completions`, always streamed. Throws for features that the server lacks, by name. */
 export function chatBody(
   request: GenerationRequest,
   asked: ChatPrompt,
@@ -55,7 +55,7 @@ export function chatBody(
   }
 }
 
-/** A request for one call, which our grammar makes. */
+/** A request for one call, which our grammar enforces. */
 function callBody(request: GenerationRequest, prompt: ChatPrompt, upstream: Upstream, grammar?: CompiledGrammar): UpstreamBody {
   const { profile } = upstream
   const { path, body } = chatBody({ ...request, toolChoice: { type: 'none' }, output: { type: 'text' } }, prompt, upstream)
@@ -94,7 +94,7 @@ function toolFields(
 ): Record<string, unknown> {
   if (declared.length === 0 || toolChoice.type === 'none') return {}
   const { names } = toolChoice
-  // Which of them may be called is decided by which are shown: a list of allowed names is understood by few servers.
+  // Only the callable tools are shown: few servers understand a list of allowed names.
   const tools = callableTools(declared, toolChoice)
   if (toolChoice.type === 'required' && profile.toolChoice === 'none') throw unsupported(profile, ['toolChoice'])
   const parallel = profile.parallelToolCalls ? { parallel_tool_calls: parallelToolCalls } : {}

@@ -5,7 +5,7 @@ import { type Turn, toTurns } from '../../../../model-text/template/turn.ts'
 import type { Profile } from '../../servers/profile.ts'
 import { speakerRole } from './speaker-role.ts'
 
-/** A conversation in OpenAI's words. A result inside an assistant's turn becomes a message of its own, which all servers know. */
+/** A conversation in OpenAI's format. A result inside an assistant's turn becomes a separate message, which all servers understand. */
 export function toWireMessages(messages: readonly Message[], profile: Pick<Profile, 'developerRole'>): Record<string, unknown>[] {
   return toTurns(messages).map((turn) => toWireMessage(turn, profile))
 }
@@ -17,7 +17,7 @@ function toWireMessage(message: Turn, profile: Pick<Profile, 'developerRole'>): 
     case 'developer':
     case 'user': {
       const role = speakerRole(message.role, profile)
-      // As most: a spread of nothing takes as long as the rest.
+      // The usual case; spreading an empty object would take as long as the rest.
       if (message.name === undefined) return { role, content: toContent(message.content) }
       return { role, content: toContent(message.content), ...named }
     }
@@ -41,7 +41,7 @@ function toWireMessage(message: Turn, profile: Pick<Profile, 'developerRole'>): 
   }
 }
 
-/** A single text as a string, which every server takes; anything else as parts. */
+/** A single text as a string, which every server accepts; anything else as parts. */
 function toContent(parts: readonly ContentPart[]): unknown {
   const [first] = parts
   if (first === undefined) return ''
@@ -57,7 +57,7 @@ function toWirePart(part: ContentPart): Record<string, unknown> {
   }
 }
 
-/** Bytes go along as they are: a server is never given an address to fetch. */
+/** Bytes are sent inline: a server never gets an address to fetch. */
 function toWireMedia(part: MediaPart): Record<string, unknown> {
   const { kind, detail } = part
   const { base64, mediaType } = bytesOf(part)

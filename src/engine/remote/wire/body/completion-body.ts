@@ -11,7 +11,9 @@ import { sharedFields, streamOptions, topLogprobs, unsupported } from './samplin
 
 type PlainPrompt = Exclude<Prompt, { type: 'chat' }>
 
-/** A text, token or infill prompt as a streamed request to `/completions`. Throws `unsupported-field` for what the server cannot do. */
+/**
+ * A text, token or infill prompt as a streamed request to `/completions`. Throws `unsupported-field` for features that the server lacks.
+ */
 export function completionBody(
   request: SentRequest,
   prompt: PlainPrompt,
@@ -19,7 +21,7 @@ export function completionBody(
   grammar?: CompiledGrammar,
 ): UpstreamBody {
   const { profile, model } = upstream
-  // Where the conversation was rendered here, the server does not see which part of the output is thinking.
+  // If the conversation was rendered here, the server does not see which part of the output is thinking.
   budgetFields(request.reasoning, profile)
   const { fields, structured } = outputFields(request, profile, grammar)
   const { max_completion_tokens: limit, ...shared } = { ...defaultLimit(upstream), ...sharedFields(request, profile) }
@@ -46,7 +48,7 @@ export function completionBody(
 }
 
 /**
- * The prompt comes back before the output, with its log-probabilities. Only a reply that is not streamed tells how many of the tokens are the
+ * Returns the prompt before the output, with its log-probabilities. Only a reply that is not streamed tells how many of the tokens are the
  * prompt's.
  */
 function echoFields({ promptTokens, logprobs }: SentRequest, profile: Profile): Record<string, unknown> {
@@ -56,7 +58,7 @@ function echoFields({ promptTokens, logprobs }: SentRequest, profile: Profile): 
   return { echo: true, logprobs: topLogprobs({ top }, profile) }
 }
 
-/** What a rendered conversation needs besides its prompt; the usual limit of completions is 16 tokens. */
+/** The fields of a rendered conversation besides its prompt. The usual limit of completions is 16 tokens. */
 function turnFields(
   turnEnds: readonly string[],
   { specialTexts = [] }: SentRequest,

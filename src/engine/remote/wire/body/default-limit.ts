@@ -1,6 +1,6 @@
 import type { Upstream } from '../../servers/upstream.ts'
 
-/** The output limit where neither the request nor the server has one. */
+/** The output limit if neither the request nor the server has one. */
 const usualLimit = 8192
 
 /**
@@ -12,7 +12,7 @@ export function safeLimit({ outputLength, contextLength }: Pick<Upstream, 'outpu
   return contextLength === undefined ? usualLimit : Math.max(1, Math.min(usualLimit, Math.floor(contextLength / 4)))
 }
 
-/** The output limit of a request without one, for servers whose own is too low to be useful; no field for all others. */
+/** The output limit of a request without one, for servers whose own is too low to be useful. No field for all others. */
 export function defaultLimit(upstream: Upstream): Readonly<Record<string, number>> {
   const { profile, contextLength } = upstream
   return profile.contextAsLimit === true ? { [profile.maxTokens]: contextLength ?? safeLimit(upstream) } : {}

@@ -8,12 +8,12 @@ import { readOpaque } from './opaque.ts'
 /** A content block of Messages. */
 export type Block = Readonly<Record<string, unknown>> & { readonly type: string }
 
-/** Content of a user or of a tool's result. Empty texts are refused by the protocol, and left out. */
+/** The content of a user or of a tool's result. The protocol refuses empty texts, so they are left out. */
 export function contentBlocks(parts: readonly ContentPart[]): readonly Block[] {
   return parts.flatMap((part) => (part.type === 'text' ? textBlock(part.text) : [mediaBlock(part)]))
 }
 
-/** A part of an assistant's turn. Reasoning without the server's own signature is left out: it would be refused. */
+/** A part of an assistant's turn. Reasoning without the server's own signature would be refused, so it is left out. */
 export function assistantBlock(part: Exclude<OutputPart, { type: 'tool-result' | 'media' }>): readonly Block[] {
   switch (part.type) {
     case 'text':
@@ -52,7 +52,7 @@ function textBlock(text: string): readonly Block[] {
   return text === '' ? [] : [{ type: 'text', text }]
 }
 
-/** Bytes go along as they are: a server is never given an address to fetch. */
+/** Bytes are sent inline: a server never gets an address to fetch. */
 function mediaBlock(part: MediaPart): Block {
   const { kind, filename } = part
   const { base64, mediaType } = bytesOf(part)
@@ -64,12 +64,12 @@ function mediaBlock(part: MediaPart): Block {
   }
 }
 
-/** The protocol allows letters, digits, `_` and `-` only; ids of other servers have more. */
+/** The protocol allows only letters, digits, `_` and `-`; ids of other servers have more. */
 function toolId(id: string): string {
   return id.replaceAll(/[^\w-]/g, '_')
 }
 
-/** An object, as the protocol wants it, with the digits of its numbers. */
+/** An object, as the protocol requires, with the digits of its numbers. */
 function inputOf({ input }: ToolCallPart): unknown {
   const text = objectText(input)
   return mayLoseDigits(text) ? new RawJson(text) : JSON.parse(text)

@@ -13,7 +13,7 @@ import { shownPrompt } from './shown-prompt.ts'
 import { templateField } from './template-field.ts'
 import { wireSchema } from './wire-schema.ts'
 
-/** A conversation as a streamed request for `/messages`. Throws what the protocol or the server cannot do, by name. */
+/** A conversation as a streamed request for `/messages`. Throws for features that the protocol or the server lacks, by name. */
 export function messagesBody(request: GenerationRequest, asked: ChatPrompt, upstream: Upstream): UpstreamBody {
   const { profile, model } = upstream
   const prompt = shownPrompt(asked, profile)
@@ -58,7 +58,7 @@ function refuseUnknown({ reasoning, logprobs }: GenerationRequest, prompt: ChatP
   if (variable !== undefined) throw unsupported(profile, ['prompt', 'templateVariables', variable])
 }
 
-/** A stop sequence of white space, which is refused, is found here. */
+/** A stop sequence of white space would be refused, so it is searched here. */
 function sendable(request: GenerationRequest): GenerationRequest {
   return { ...request, stop: request.stop.filter((sequence) => sequence.trim() !== '') }
 }
@@ -68,7 +68,7 @@ function toolFields(
   declared: readonly FunctionTool[],
 ): Record<string, unknown> {
   if (declared.length === 0) return {}
-  // A conversation with calls needs the tools, also where none may be called.
+  // A conversation with calls needs the tools, even if none may be called.
   if (toolChoice.type === 'none') return { tools: declared.map(toWireTool), tool_choice: { type: 'none' } }
   const tools = callableTools(declared, toolChoice)
   const [only] = tools
@@ -103,7 +103,7 @@ function thinkingFields({ reasoning }: GenerationRequest, profile: Profile): Rec
   return type === undefined ? {} : { thinking: { type } }
 }
 
-/** The one thing that Messages take of what a caller says about itself. */
+/** The only field of Messages about the caller. */
 function metadataField({ forwarded: { user, safetyIdentifier } = {} }: GenerationRequest): Record<string, unknown> {
   const user_id = user ?? safetyIdentifier
   return user_id === undefined ? {} : { metadata: { user_id } }

@@ -15,9 +15,9 @@ type Conversation = {
 }
 
 /**
- * A conversation for Messages: turns of one role in a row become one, and in it the results of tools come first. A later system message
- * is part of a user's turn where the server would refuse it. Throws `unsupported-field` for names of speakers, and for media in an
- * assistant's turn.
+ * Converts a conversation for Messages: consecutive turns of one role become one, and the results of tools come first in it. A later system
+ * message becomes part of a user's turn if the server would refuse it. Throws `unsupported-field` for names of speakers, and for media in
+ * an assistant's turn.
  */
 export function toMessages(messages: readonly Message[], profile: Profile): Conversation {
   refuseNames(messages, profile)
@@ -25,7 +25,7 @@ export function toMessages(messages: readonly Message[], profile: Profile): Conv
   const add = (role: Role, blocks: readonly Block[]) => {
     const last = turns.at(-1)
     if (last?.role === role) last.blocks.push(...blocks)
-    // What says nothing is refused by the protocol.
+    // The protocol refuses empty turns.
     else if (blocks.length > 0) turns.push({ role, blocks: [...blocks] })
   }
   const system: Block[] = []
@@ -58,12 +58,12 @@ export function toMessages(messages: readonly Message[], profile: Profile): Conv
         }
     }
   }
-  // The protocol wants a question first, with words in it. Another Dragoman does without.
+  // The protocol requires a question with text first. Another Dragoman does not.
   if (turns[0]?.role !== 'user' && late !== 'anywhere') turns.unshift({ role: 'user', blocks: [{ type: 'text', text: '…' }] })
   return { system, messages: turns.map(({ role, blocks }) => ({ role, content: blocksOrText(resultsFirst(blocks)) })) }
 }
 
-/** The result of a tool that a server ran is the user's, as those of all other tools. */
+/** The result of a tool that a server ran belongs to the user's turn, like those of all other tools. */
 function addPart(part: Exclude<OutputPart, MediaPart>, add: (role: Role, blocks: readonly Block[]) => void): void {
   if (part.type === 'tool-result') add('user', [resultBlock(part)])
   else add('assistant', assistantBlock(part))

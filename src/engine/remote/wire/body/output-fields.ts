@@ -6,7 +6,7 @@ import { outputParam } from '../../../../threads/grammar-failure.ts'
 import type { ConstraintField, Profile } from '../../servers/profile.ts'
 import { outputStyles } from './output-styles.ts'
 
-/** Request fields that constrain the output, and how far they do. */
+/** Request fields that constrain the output, and how strictly they do. */
 export type OutputFields = {
   readonly fields: Readonly<Record<string, unknown>>
   readonly structured?: 'full' | 'partial'
@@ -56,13 +56,13 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
     }
     case 'tagged':
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
-      // How far it enforces the schemas is not reported.
+      // How strictly it enforces the schemas is not reported.
       if (profile.structuralTags === true) return { fields: structuralTags(output), structured: 'partial' }
       return gbnf === undefined ? refuse('structural tags') : ourGrammar(gbnf, compiled)
     case 'json-object':
       if (!jsonObject) return refuse('JSON mode')
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
-      // The server does not report how far it enforces it.
+      // The server does not report how strictly it enforces it.
       return { fields: outputStyles[outputStyle].json, structured: 'partial' }
     case 'json-schema':
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
@@ -72,7 +72,7 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
   }
 }
 
-/** As vLLM and SGLang take them. */
+/** In the form of vLLM and SGLang. */
 function structuralTags({ structures, triggers }: Extract<OutputConstraint, { type: 'tagged' }>) {
   return { response_format: { type: 'structural_tag', structures, triggers } }
 }

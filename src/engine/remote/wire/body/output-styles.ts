@@ -4,7 +4,7 @@ import type { Profile } from '../../servers/profile.ts'
 type Fields = Readonly<Record<string, unknown>>
 type Schema = Extract<OutputConstraint, { type: 'json-schema' }>
 
-/** How a server is asked for JSON, and for JSON of a schema. */
+/** The fields that ask a server for JSON, and for JSON of a schema. */
 type OutputStyle = { readonly json: Fields; schema(output: Schema): Fields }
 
 /** The styles of the kinds of servers and protocols. */
@@ -45,7 +45,7 @@ function described({ name = 'output', description }: Pick<Schema, 'name' | 'desc
   return { name, ...(description !== undefined && { description }) }
 }
 
-/** These protocols take no `true` or `false` for a schema. */
+/** These protocols accept no `true` or `false` as a schema. */
 function asObject(schema: JsonObject | boolean): JsonObject {
   if (typeof schema !== 'boolean') return schema
   return schema ? {} : { not: {} }

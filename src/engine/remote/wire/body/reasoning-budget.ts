@@ -2,7 +2,7 @@ import type { ReasoningOptions } from '../../../../contract/request.ts'
 import type { Profile } from '../../servers/profile.ts'
 import { unsupported } from './sampling-fields.ts'
 
-/** The limit of the reasoning, and what it ends with. Throws for one that the server does not take. */
+/** The limit of the reasoning, and the text that ends it. Throws for a limit that the server does not accept. */
 export function budgetFields(
   { budgetTokens, budgetMessage, isWish }: ReasoningOptions,
   profile: Profile,

@@ -16,7 +16,7 @@ import { responsesBody } from './responses-body.ts'
 import { unsupported } from './sampling-fields.ts'
 
 /**
- * The request to one upstream; a promise where a grammar has to be compiled. Throws, or rejects with, `unsupported-field` and
+ * The request to one upstream; a promise if a grammar has to be compiled. Throws, or rejects with, `unsupported-field` and
  * `invalid-request` with the request's field.
  */
 export function requestBody(
@@ -39,9 +39,9 @@ export function requestBody(
   return grammars.compile(wanted).then((grammar) => bodyWith(request, upstream, isOurs ? withFront(grammar, request) : grammar))
 }
 
-/** The grammar applies from the first token of the output, which may be one of a thought. */
+/** The grammar applies from the first token of the output, which may belong to a thought. */
 function withFront(compiled: CompiledGrammar, { prompt, front, turnEnds }: SentRequest): CompiledGrammar {
-  // Where a thought may be is unknown: the constraint may be in it.
+  // Where a thought may be is unknown: it may contain the constrained text.
   if (front === undefined)
     return prompt.type === 'chat' || turnEnds !== undefined ? { ...compiled, enforcement: 'partial' } : compiled
   return { ...compiled, grammar: fromRoot(afterReasoning({ gbnf: compiled.grammar, header: textHeader(front.format) }, front)) }
@@ -69,7 +69,7 @@ function onlyConversations({ profile: { name, protocol } }: Upstream): AppError 
   return new AppError('unsupported-field', message, { at: ['prompt'] })
 }
 
-/** The request that continues a reply after `text`; undefined where the upstream cannot continue one, or the limit is reached. */
+/** The request that continues a reply after `text`. Undefined if the upstream cannot continue a reply, or the limit is reached. */
 export function continued(
   request: GenerationRequest,
   { text, outputTokens }: { readonly text: string; readonly outputTokens: number },

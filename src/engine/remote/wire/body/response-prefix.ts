@@ -3,8 +3,8 @@ import { field } from '../../../../contract/field.ts'
 import type { Message, Prompt } from '../../../../contract/request.ts'
 
 /**
- * A beginning of the answer that is not the caller's message becomes the message that is continued. Throws `unsupported-field` when there
- * is such a message already.
+ * Turns a beginning of the answer that is not the caller's message into the message to continue. Throws `unsupported-field` if there is
+ * such a message already.
  */
 export function prefixMessages({ responsePrefix, start, messages }: Extract<Prompt, { type: 'chat' }>): readonly Message[] {
   if (responsePrefix === '') return []

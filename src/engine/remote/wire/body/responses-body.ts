@@ -13,7 +13,7 @@ import { shownPrompt } from './shown-prompt.ts'
 import { templateField } from './template-field.ts'
 import { wireSchema } from './wire-schema.ts'
 
-/** A conversation as a streamed request for `/responses`, which stores nothing. Throws what the server cannot do, by name. */
+/** A conversation as a streamed request for `/responses`, which stores nothing. Throws for features that the server lacks, by name. */
 export function responsesBody(
   request: GenerationRequest,
   asked: ChatPrompt,
@@ -61,7 +61,7 @@ function refuseUnknown({ reasoning }: GenerationRequest, prompt: ChatPrompt, pro
   if (Object.keys(others).length > 0) throw unsupported(profile, ['prompt', 'templateVariables'])
 }
 
-/** Encrypted reasoning is refused by models that do not reason: it is requested of those that are asked to. */
+/** Models that do not reason refuse encrypted reasoning, so it is requested only if reasoning is. */
 function included(
   { reasoning, logprobs }: GenerationRequest,
   { messages }: ChatPrompt,
@@ -80,7 +80,7 @@ function hasEncrypted(message: Message): boolean {
   return message.role === 'assistant' && message.parts.some((part) => part.type === 'reasoning' && part.opaque !== undefined)
 }
 
-/** The format of the text is in one object with its verbosity. */
+/** The format of the text shares one object with its verbosity. */
 function textFields(
   { text, ...others }: Readonly<Record<string, unknown>>,
   { templateVariables: { verbosity } }: ChatPrompt,
@@ -118,7 +118,7 @@ function toWireTool({ name, description, parameters, strict = false }: FunctionT
   }
 }
 
-/** Thoughts are shown only as a summary, to those who ask for thinking. */
+/** Thoughts are shown only as a summary, and only if the request asks for thinking. */
 function reasoningFields(
   { reasoning }: GenerationRequest,
   { templateVariables }: ChatPrompt,

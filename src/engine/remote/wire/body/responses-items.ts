@@ -12,8 +12,8 @@ import { readThought } from './thought.ts'
 type Item = Readonly<Record<string, unknown>>
 
 /**
- * A conversation as the `input` of Responses: parts of a turn are items, in their order. Throws `unsupported-field` for names of
- * speakers and for media in an assistant's turn.
+ * A conversation as the `input` of Responses: parts of a turn are items, in their order. Throws `unsupported-field` for names of speakers
+ * and for media in an assistant's turn.
  */
 export function toItems(messages: readonly Message[], profile: Profile): readonly Item[] {
   refuseNames(messages, profile)
@@ -33,7 +33,7 @@ function itemsOf(message: Message, at: CanonicalPath, profile: Profile): readonl
   }
 }
 
-/** Texts and refusals that follow each other are the content of one message. */
+/** Consecutive texts and refusals are the content of one message. */
 class TurnItems {
   readonly #profile: Profile
   readonly #at: CanonicalPath
@@ -83,7 +83,7 @@ class TurnItems {
   }
 }
 
-/** As the server made it where it did; otherwise its text, where the server reads that. */
+/** Verbatim if the server made it; otherwise its text, if the server reads that. */
 function reasoningItem({ text, opaque }: ReasoningPart, { responses }: Profile): readonly Item[] {
   const known = readOpaque(opaque)
   const thought = known?.type === 'thought' ? readThought(known.value) : undefined
@@ -114,7 +114,7 @@ function toPart(part: ContentPart): Item {
   return part.type === 'text' ? { type: 'input_text', text: part.text } : toMedia(part)
 }
 
-/** Bytes go along as they are: a server is never given an address to fetch. */
+/** Bytes are sent inline: a server never gets an address to fetch. */
 function toMedia(part: MediaPart): Item {
   const { kind, detail, filename } = part
   const { base64, mediaType } = bytesOf(part)

@@ -8,8 +8,8 @@ import type { SentRequest } from '../../servers/check-upstream.ts'
 import { findsStops, type Profile } from '../../servers/profile.ts'
 
 /**
- * The fields that all protocols share, in the server's names. Throws `unsupported-field` for what would change the output
- * and the server does not know.
+ * The fields that all protocols share, in the server's names. Throws `unsupported-field` for fields that would change the output and that
+ * the server does not know.
  */
 export function sharedFields(request: SentRequest, profile: Profile): Record<string, unknown> {
   const { maxOutputTokens, minOutputTokens, stop, choices, lora, ignoreEos } = request
@@ -42,7 +42,7 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
   return Object.assign(fields, profile.forwards === true && forwardedFields(request), profile.extras)
 }
 
-/** What `top_k` is for all tokens: -1 for vLLM, 0 for other servers and for us; Messages have no such value. */
+/** The value of `top_k` for all tokens: -1 for vLLM, 0 for other servers and for us; Messages have no such value. */
 const allTokens = { chat: -1, completions: -1, responses: -1, messages: undefined } as const
 
 /** Options with a name for each kind of server. */
@@ -58,7 +58,7 @@ const plainOptions = [
   'stopTokens',
 ] as const
 
-/** Callers have put the ids of tokens between stop sequences, which the server may know. */
+/** Callers have put token ids between stop sequences, which the server may support. */
 function unsupportedOption(profile: Profile, name: (typeof plainOptions)[number]): AppError {
   const at = ['sampling', name]
   if (name !== 'stopTokens') return unsupported(profile, at)
@@ -66,7 +66,7 @@ function unsupportedOption(profile: Profile, name: (typeof plainOptions)[number]
   return new AppError('unsupported-field', message, { at })
 }
 
-/** A range of no tokens is no penalty, also to a server that has no ranges. */
+/** A penalty over an empty range has no effect, even for a server that has no ranges. */
 function withoutEmptyRange(sampling: Sampling, { fields }: Profile): Sampling {
   const { repetitionRange, repetitionPenalty } = sampling
   if (repetitionRange !== 0 || repetitionPenalty === undefined || fields.repetitionRange !== undefined) return sampling
@@ -97,7 +97,7 @@ function forwardedFields({ forwarded = {} }: GenerationRequest): Record<string, 
   }
 }
 
-/** Running usage where available: a reply that breaks off is continued with its counts. */
+/** Requests running usage if available: a reply that breaks off is continued with its counts. */
 export function streamOptions({ runningUsage }: Profile): Record<string, unknown> {
   return { include_usage: true, ...(runningUsage && { continuous_usage_stats: true }) }
 }
@@ -139,7 +139,7 @@ const listNames: Readonly<Record<SamplerName, string>> = {
 /** A sampler that some kinds of servers have, with its fields in llama.cpp's and Dragoman's names. */
 type Sampler = {
   readonly name: keyof Sampling
-  /** `others` are llama.cpp's, `own` those of Dragoman. */
+  /** `others` are llama.cpp's, `own` are Dragoman's. */
   readonly of: 'xtc' | 'dry' | 'others' | 'own'
   readonly at?: readonly string[]
   /** The first one switches it on and off. Undefined ones are left out. */
@@ -184,7 +184,7 @@ const samplers: readonly Sampler[] = [
     name: 'adaptiveP',
     of: 'others',
     at: ['target'],
-    // llama.cpp runs this sampler only where the list has it, and skips names that it does not know.
+    // llama.cpp runs this sampler only if the list has it, and skips names that it does not know.
     fields: (sampling) => ({
       adaptive_target: sampling.adaptiveP?.target,
       adaptive_decay: sampling.adaptiveP?.decay,
@@ -197,7 +197,7 @@ const samplers: readonly Sampler[] = [
     name: 'smoothing',
     of: 'own',
     at: ['factor'],
-    // Not every server has curves, of which 1 is none.
+    // Not every server has curves. A curve of 1 has no effect.
     fields: ({ smoothing: { factor, curve } = {} }) => ({
       smoothing_factor: factor,
       smoothing_curve: curve === 1 ? undefined : curve,
@@ -215,7 +215,7 @@ const samplers: readonly Sampler[] = [
   { name: 'repetitionDecay', of: 'own', fields: ({ repetitionDecay }) => ({ repetition_decay: repetitionDecay }) },
 ]
 
-/** What is off is off also where a server has it on by default. */
+/** Sent even if a sampler is off: the server may have it on by default. */
 function samplerFields(
   { name, of, at = [], fields }: Sampler,
   sampling: Sampling,
@@ -234,7 +234,9 @@ function listedOrder(sampling: Sampling): readonly string[] {
   return (sampling.samplerOrder ?? samplerOrder).map((name) => listNames[name])
 }
 
-/** How many top log-probabilities to ask for; the reader leaves out what was not requested. Throws `unsupported-field` for too many. */
+/**
+ * How many top log-probabilities to ask for; the reader leaves out those that were not requested. Throws `unsupported-field` for too many.
+ */
 export function topLogprobs({ top }: NonNullable<GenerationRequest['logprobs']>, profile: Profile): number {
   const { logprobs, leastTop = 0, mostTop = Number.POSITIVE_INFINITY } = profile
   if (!logprobs) throw unsupported(profile, ['logprobs'])

@@ -2,8 +2,8 @@ import type { ChatPrompt } from '../../../../contract/request.ts'
 import type { Profile } from '../../servers/profile.ts'
 
 /**
- * The conversation that a server is sent. Where the messages show the tools themselves, it gets no tools, and results are what the user
- * says: servers refuse a result without a call.
+ * The conversation that a server gets. If the messages show the tools themselves, it gets no tools, and results become the user's text:
+ * servers refuse a result without a call.
  */
 export function shownPrompt(asked: ChatPrompt, profile: Pick<Profile, 'templateVariables' | 'verbosity'>): ChatPrompt {
   const prompt = withoutUsualVerbosity(asked, profile)

@@ -6,7 +6,7 @@ import type { Profile } from '../../servers/profile.ts'
 
 const at = ['prompt', 'template']
 
-/** The text of the template that a request names. Throws `unsupported-field` for a server that takes none. */
+/** The text of the template that a request names. Throws `unsupported-field` if the server accepts none. */
 export function templateField(prompt: Prompt, { name, takesTemplates }: Profile): { readonly chat_template?: string } {
   const template = templateOf(prompt)
   if (template?.type !== 'named') return {}

@@ -5,7 +5,7 @@ import { CallArguments, isEmptyObject } from '../../../../model-text/parse/call-
 import { UpstreamError } from '../../transport/upstream-error.ts'
 import type { WireCall } from '../../transport/wire-chunk.ts'
 
-/** The bounds of one choice: the calls that it may have at all, and unfinished at one time, and their length together. */
+/** The bounds of one choice: its calls in total, unfinished at one time, and their length together. */
 const maxCalls = 1024
 const maxOpen = 128
 const maxLength = 8 * 1024 * 1024
@@ -13,9 +13,9 @@ const maxLength = 8 * 1024 * 1024
 type CallOptions = {
   /** The tools that may be called. */
   readonly tools: readonly FunctionTool[]
-  /** Those that are declared. */
+  /** The declared tools. */
   readonly declared: readonly FunctionTool[]
-  /** What becomes of a call of another one: it is text, or a call all the same; `dropped`, if it is declared. */
+  /** The treatment of calls to other tools: as text, as a call nevertheless, or, with `dropped`, as nothing if the tool is declared. */
   readonly others: 'text' | 'calls' | 'dropped'
   /** False: calls after the first are dropped. */
   readonly parallel: boolean
@@ -28,7 +28,7 @@ type OpenCall = {
   name: string
   /** The tool that this name means, found once for each name. */
   found: { readonly name: string; readonly tool: FunctionTool | undefined } | undefined
-  /** Arguments that arrived before the name was certain; all of them when no such tool may be called. */
+  /** Arguments that arrived before the name was certain; all of them if no such tool may be called. */
   held: string
   /** The call as it was emitted. */
   made: { readonly id: string; readonly arguments: CallArguments } | undefined
@@ -38,8 +38,8 @@ type OpenCall = {
 }
 
 /**
- * Assembles the tool calls of one choice. A call ends when its arguments are complete and another begins, or with the choice: a
- * few servers interleave the pieces of several calls.
+ * Assembles the tool calls of one choice. A call ends when its arguments are complete and another begins, or with the choice: a few servers
+ * interleave the pieces of several calls.
  */
 export class CallStream {
   readonly #choice: number
@@ -56,7 +56,7 @@ export class CallStream {
     this.#options = options
   }
 
-  /** One piece. Throws an `UpstreamError` for more calls, or longer ones, than any request needs. */
+  /** Adds one piece. Throws an `UpstreamError` for more calls, or longer ones, than any request needs. */
   push(piece: WireCall, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
     this.#length += piece.name.length + piece.arguments.length
     if (this.#length > maxLength) throw excess(`calls of more than ${maxLength} characters`)
@@ -69,7 +69,7 @@ export class CallStream {
       throw excess(`more than ${maxOpen} open calls, or ${maxCalls} in all`)
     const { index, id } = piece
     const open: OpenCall = { index, id, name: '', found: undefined, held: '', made: undefined, tokens: [], muted: false }
-    // Where calls open with an empty object, the arguments of the calls before may still come.
+    // If calls open with an empty object, the arguments of the calls before may still come.
     const opens = isEmptyObject(piece.arguments)
     const isEnded = (read: CallArguments) => read.isComplete && !(opens && read.isOpening)
     const ended = this.#open.filter(({ made }) => made === undefined || isEnded(made.arguments))
@@ -170,7 +170,7 @@ function excess(what: string): UpstreamError {
   return new UpstreamError({ type: 'excess' }, `the server behind this model sent ${what} in one reply`)
 }
 
-/** Some servers give every call index 0, with a new id or none; others repeat the name or the id in every piece. */
+/** Some servers give every call index 0, with a new id or without one; others repeat the name or the id in every piece. */
 function isOther(open: OpenCall, piece: WireCall): boolean {
   if (piece.name === '') return false
   if (piece.id !== undefined && open.id !== undefined) return piece.id !== open.id

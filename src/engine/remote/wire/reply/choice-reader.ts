@@ -27,7 +27,7 @@ type ChoiceContext = {
   /** The declared tools, and those that may be called. */
   readonly declared: readonly FunctionTool[]
   readonly tools: readonly FunctionTool[]
-  /** Told of each piece of output; `text`, where it is text that another server could continue. */
+  /** Called for each piece of output; `text`, if it is text that another server could continue. */
   onPiece(text: string | undefined): void
 }
 
@@ -37,32 +37,32 @@ type Finish = ReadFinish & { readonly stopSequence?: string }
 export class ChoiceReader {
   readonly #context: ChoiceContext
   readonly #choice: number
-  /** Made with its first piece. */
+  /** Created with the first piece of a call. */
   #calls: CallStream | undefined
   readonly #stops: AnswerStops | undefined
   readonly #tally: TokenTally<GeneratedToken> | undefined
   readonly #limit: OutputLimit | undefined
-  /** Reads reasoning for the calls in it; absent: it is passed on. */
+  /** Parses reasoning for calls in it. Absent: reasoning is passed on. */
   readonly #thoughts: OutputParser | undefined
   #inReasoning = false
   #inRefusal = false
-  /** The first half of a character whose second is in the next chunk: some servers cut between the two. */
+  /** The first half of a surrogate pair whose second half is in the next chunk: some servers cut between them. */
   #half = ''
   #finish: Finish | undefined
-  /** A stop sequence came: nothing more of this choice counts. */
+  /** A stop sequence came: the rest of this choice is ignored. */
   #isStopped = false
   #length = 0
   #annotations = 0
   #hasText = false
   #hasTokens = false
-  /** Anything of this choice arrived. */
+  /** Whether anything of this choice has arrived. */
   isSeen = false
 
   constructor(context: ChoiceContext) {
     this.#context = context
     this.#choice = context.choice
     const { stop, turnEnds = [], logprobs, maxOutputTokens, outputFormat } = context.request
-    // Also where the server looks for them: it may drop the field, and a reply that is continued elsewhere may have one across the break.
+    // Even if the server searches for them: it may drop the field, and a reply that is continued elsewhere may have one across the break.
     const stopsHere = stop.length > 0 || turnEnds.length > 0 || (outputFormat?.turnEnds ?? []).length > 0
     this.#stops = stopsHere ? new AnswerStops(stop, outputFormat, turnEnds) : undefined
     this.#tally = stopsHere && logprobs !== undefined ? new TokenTally<GeneratedToken>() : undefined
@@ -75,22 +75,22 @@ export class ChoiceReader {
     return this.#isStopped || this.isLimited
   }
 
-  /** The output limit ended it, although the server went on. */
+  /** The output limit ended it, although the server continued. */
   get isLimited(): boolean {
     return this.#limit?.isOver === true
   }
 
-  /** It said how it ended, or was ended here. */
+  /** It reported its end, or was ended here. */
   get isEnded(): boolean {
     return this.#isStopped || this.#finish !== undefined || this.#limit?.isReached === true
   }
 
-  /** The rest comes from another server, which begins a divided character anew. */
+  /** The rest comes from another server, which starts a divided character anew. */
   resume(): void {
     this.#half = ''
   }
 
-  /** The events of one chunk; `count` where the server counts as it goes. */
+  /** The events of one chunk. `count`: the server's running count. */
   read(wire: WireChoice, profile: Profile, count: ChunkCount | undefined): readonly EngineEvent[] {
     if (this.isCut) return []
     this.isSeen = true
@@ -104,7 +104,7 @@ export class ChoiceReader {
     return events
   }
 
-  /** The last events; throws for a choice that did not say how it ended. `isWithinLimit`: the server's count is. */
+  /** The last events. Throws for a choice without a finish reason. `isWithinLimit`: the server's count is. */
   end(profile: Profile, isWithinLimit: boolean): readonly EngineEvent[] {
     const isWithin = isWithinLimit || this.#finish?.reason === 'length'
     const late = this.#limit?.release(isWithin).flatMap((wire) => this.#readOutput(wire, profile)) ?? []
@@ -130,7 +130,7 @@ export class ChoiceReader {
     this.#count(wire)
     const events: EngineEvent[] = []
     let tokens = this.#readTokens(wire)
-    /** Each token leaves once, on the first event that there is. */
+    /** Each token is emitted once, on the first event of the chunk. */
     const take = () => {
       const taken = tokens
       tokens = []
@@ -199,7 +199,7 @@ export class ChoiceReader {
     const pushed = stops.push(text)
     const isHere = findsStops(this.#context.request, profile)
     for (const [index, token] of tokens.entries()) {
-      // A server that looks for stop sequences itself reports tokens before their text; the others report them together.
+      // A server that searches for stop sequences itself reports tokens before their text; the others report them together.
       const isLast = index === tokens.length - 1
       tally?.add(token, isHere ? (isLast ? text.length : 0) : token.text.length)
     }
@@ -266,7 +266,7 @@ function withoutLogprobs(): AppError {
   return new AppError('upstream-failed', message, { at: ['logprobs'] })
 }
 
-/** Matches the finish reason of a server with the calls that it made. */
+/** Aligns the finish reason of a server with the calls that it made. */
 function matchCalls(finish: Finish, calls: number): Finish {
   if (finish.reason === 'tool-calls' && calls === 0) return { rawReason: 'tool_calls', ...finish, reason: 'stop' }
   const endsItself = finish.reason === 'stop' || finish.reason === 'end-of-message'

@@ -12,7 +12,7 @@ type Echoed = {
 }
 
 /**
- * Divides a choice that begins with the prompt, whose tokens are the first `count` of its log-probabilities. Throws where the server has not
+ * Divides a choice that begins with the prompt, whose tokens are the first `count` of its log-probabilities. Throws if the server has not
  * repeated the prompt.
  */
 export function divideEcho(choice: WireChoice, prompt: Prompt, count: number | undefined): Echoed {
@@ -31,7 +31,7 @@ export function divideEcho(choice: WireChoice, prompt: Prompt, count: number | u
   return { promptTokens, choice: { ...choice, text, logprobs: rest } }
 }
 
-/** The output: what follows the prompt, or where that is token ids, the texts of the output's own tokens. */
+/** The text after the prompt. For a prompt of token ids, it is assembled from the output's own tokens. */
 function textAfter(text: string, prompt: Prompt, outputTexts: readonly string[]): string {
   if (prompt.type === 'text' && text.startsWith(prompt.text)) return text.slice(prompt.text.length)
   const output = outputTexts.join('')
@@ -40,8 +40,8 @@ function textAfter(text: string, prompt: Prompt, outputTexts: readonly string[])
 }
 
 /**
- * The part of the prompt that each of its tokens is: none for a first token that the tokenizer has added, and where several tokens are one
- * character, all of it for the last of them.
+ * The part of the prompt that each token covers: an empty one for a first token that the tokenizer has added. If several tokens make one
+ * character, the last of them gets it.
  */
 function piecesOf(texts: readonly string[], prompt: Prompt): readonly string[] {
   if (prompt.type !== 'text') return texts
@@ -67,7 +67,7 @@ function endOfPart(whole: string, at: number, next: string | undefined): number 
   return end === -1 ? at : end
 }
 
-/** As vLLM and OpenAI show a token that is a part of a character. */
+/** How vLLM and OpenAI show a token that is a part of a character. */
 function isIncomplete(text: string): boolean {
   return text.includes('\ufffd') || text.startsWith('bytes:\\x')
 }

@@ -6,7 +6,7 @@ import { chunkOf, pieceOf, type WireChoice, type WireChunk, type WireUsage } fro
 import { notAnObject } from '../../transport/wire-reply.ts'
 import { writeOpaque } from '../body/opaque.ts'
 
-/** More blocks are open at one time in no reply, and no signature is longer. */
+/** No reply has more open blocks, and no signature is longer. */
 const maxOpen = 128
 const maxSignature = 16 * 1024 * 1024
 
@@ -14,7 +14,7 @@ type Block =
   | { readonly type: 'text' }
   | { readonly type: 'thinking'; signature: string }
   | { readonly type: 'redacted'; readonly data: string }
-  /** `input`: as it was when the block began; used when no piece follows. */
+  /** `input`: its value at the beginning of the block, used if no piece follows. */
   | { readonly type: 'call'; readonly input: string; hasPieces: boolean }
 
 const nothing = chunkOf([])
@@ -25,7 +25,7 @@ export class MessagesReply {
   #hasCalls = false
   #usage: Loose = {}
 
-  /** Throws an `UpstreamError` for an error that the server reports, and for what is not an object. */
+  /** Throws an `UpstreamError` for an error that the server reports, and for a value that is not an object. */
   read(value: unknown): WireChunk {
     const event = asObject(value)
     if (event === undefined) throw notAnObject()
@@ -118,13 +118,13 @@ export class MessagesReply {
     }
   }
 
-  /** Later counts replace earlier ones; what an event leaves out stays. */
+  /** Later counts replace earlier ones. A count that an event omits stays. */
   #count(usage: unknown): void {
     const known = Object.entries(asObject(usage) ?? {}).filter(([, value]) => value !== null)
     this.#usage = { ...this.#usage, ...Object.fromEntries(known) }
   }
 
-  /** Cached tokens are counted apart by this protocol, as if they were not part of the input. */
+  /** This protocol counts cached tokens separately, as if they were not part of the input. */
   #readPrompt(): Pick<WireUsage, 'inputTokens' | 'cachedTokens'> {
     const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens } = this.#usage
     const cachedTokens = asCount(cache_read_input_tokens) ?? 0
@@ -175,7 +175,7 @@ function finishOf(delta: Loose | undefined): readonly WireChoice[] {
   return finishReason === undefined ? [] : [pieceOf({ finishReason, stop: delta?.stop_sequence ?? undefined })]
 }
 
-/** Sources that the canonical form knows; the quoted text is in the reply's own words. */
+/** Sources that the canonical form can express. The quoted text is in the reply's own words. */
 function readCitation(value: unknown): readonly Annotation[] {
   const citation = asObject(value)
   const title = asText(citation?.title)

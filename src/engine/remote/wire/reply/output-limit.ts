@@ -1,12 +1,12 @@
 import type { WireChoice } from '../../transport/wire-chunk.ts'
 
-/** The tokens of a reply before and after a chunk, where the server counts as it goes. */
+/** The tokens of a reply before and after a chunk, if the server counts as it generates. */
 export type ChunkCount = { readonly before: number; readonly after: number }
 
 /**
- * Enforces the output limit on one choice: a server may not know the field, or ignore it. Where the server counts as it goes, its
- * count decides. Otherwise each piece counts as a token, and what follows the limit waits for the server's word at the end, because
- * a few servers cut their tokens into smaller pieces.
+ * Enforces the output limit on one choice: a server may not know the field, or ignore it. If the server counts as it generates, its count
+ * decides. Otherwise each piece counts as a token, and pieces beyond the limit wait for the server's final count, because a few servers cut
+ * their tokens into smaller pieces.
  */
 export class OutputLimit {
   readonly #limit: number
@@ -19,7 +19,7 @@ export class OutputLimit {
     this.#limit = limit
   }
 
-  /** As many pieces as the limit allows have passed; what came after them waits. */
+  /** As many pieces as the limit allows have passed; later ones wait. */
   get isReached(): boolean {
     return this.isOver || this.#held.length > 0
   }
@@ -33,12 +33,12 @@ export class OutputLimit {
       return wire
     }
     this.#held.push(wire)
-    // Far beyond the limit, the server's word would change nothing.
+    // Far beyond the limit, the server's count would change nothing.
     if (this.#held.length > 3 * this.#limit + 32) this.#close()
     return undefined
   }
 
-  /** What waited; empty unless `isWithin`, the server's word that it is within the limit. */
+  /** The waiting pieces, if `isWithin`: the server reports that the output is within the limit. Otherwise empty. */
   release(isWithin: boolean): readonly WireChoice[] {
     const held = this.#held
     if (held.length === 0 || this.isOver) return []

@@ -6,12 +6,12 @@ type WireToken = Omit<GeneratedToken, 'top'>
 /** For servers that do not report token ids. */
 export const unknownId = -1
 
-/** The text of a chunk, and its token id where the server reports one. */
+/** The text of a chunk, and its token id if the server reports one. */
 type ChunkToken = { readonly text: string; readonly id?: number | undefined }
 
 /**
- * The tokens of a choice's `logprobs`: in the format of chat, of completions, or the bare number of a chunk that is one token. Empty
- * when there are none.
+ * The tokens of a choice's `logprobs`: in the format of chat, of completions, or the bare number of a chunk that is one token. Empty if
+ * there are none.
  */
 export function readLogprobs(value: unknown, chunk: ChunkToken): readonly GeneratedToken[] {
   if (typeof value === 'number' && chunk.text !== '') {

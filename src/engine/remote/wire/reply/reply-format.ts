@@ -4,12 +4,12 @@ import { recogniseFormat } from '../../../../model-text/model-format.ts'
 import { type Discovery, profileOf } from '../../servers/upstream.ts'
 import { callsByGrammar } from '../body/call-grammar.ts'
 
-/** `withoutCalls`: only the reasoning is read. `byGrammar`: of the call as JSON that our grammar makes. */
+/** `withoutCalls`: only the reasoning is read. `byGrammar`: of the call as JSON that our grammar enforces. */
 type Formats = Readonly<Record<'withTools' | 'withoutTools' | 'withoutCalls' | 'byGrammar', OutputFormat>>
 
 /**
- * The format in which a model's texts are parsed. The settings are of what a server left in its text; absent: by the model's template,
- * where the server reports it. The same object for the same server, because parsers cache by it.
+ * The format to parse a model's texts with. The settings concern the parts that a server left in its text. Absent: recognised by the
+ * model's template, if the server reports it. Returns the same object for the same server, because parsers cache by it.
  */
 export function createReplyFormat(settings: FormatSettings) {
   const { toolFormat, reasoningTags } = settings
@@ -39,7 +39,7 @@ export function createReplyFormat(settings: FormatSettings) {
   }
 }
 
-/** Of nearly all models. */
+/** The tags of nearly all models. */
 export const usualTags = { open: '<think>', close: '</think>' }
 
 function formatsOf({ chatTemplate }: Discovery, settings: FormatSettings): Formats {

@@ -12,18 +12,18 @@ import type { ChunkCount } from './output-limit.ts'
 import { ResponsesReply } from './responses-reply.ts'
 
 const none: readonly number[] = []
-/** The most characters of a reply that another server continues: they are sent to it. */
+/** The longest reply, in characters, that another server continues: it is sent to that server. */
 const maxContinuable = 1024 * 1024
 
 export type ReplyContext = {
   readonly request: SentRequest
   readonly profile: Profile
-  /** How many choices this reply has, and the number of its first. */
+  /** The number of choices in this reply, and the number of the first one. */
   readonly choices: number
   readonly firstChoice: number
 }
 
-/** Reads an upstream's reply, chunk by chunk, into events. What it lets through is complete: whatever is missing is an error. */
+/** Reads an upstream's reply, chunk by chunk, into events. Only complete replies pass: anything that is missing is an error. */
 export class ReplyReader {
   readonly #context: ReplyContext
   #profile: Profile
@@ -33,11 +33,11 @@ export class ReplyReader {
   #timings: WireChunk['timings']
   #prompt: WireChunk['prompt']
   #hasTold = false
-  /** What attempts that broke off had counted. */
+  /** The counts of attempts that broke off. */
   #before: { readonly inputTokens: number | undefined; readonly outputTokens: number } | undefined
   #text = ''
   #canContinue: boolean
-  /** Pieces of text and calls, for replies whose server counts nothing. */
+  /** Pieces of text and calls, for replies without counts. */
   pieces = 0
 
   constructor(context: ReplyContext) {
@@ -74,22 +74,22 @@ export class ReplyReader {
     return this.pieces > 0 || this.#before !== undefined
   }
 
-  /** Whether another server continues what one has begun. */
+  /** Whether another server continues the reply. */
   get isResumed(): boolean {
     return this.#before !== undefined
   }
 
-  /** The answer so far, where it is nothing but text, so that another server can go on with it. */
+  /** The answer so far, if it is only text, so that another server can continue it. */
   get continuable(): string | undefined {
     return this.#canContinue && !this.isFinished ? this.#text : undefined
   }
 
-  /** Tokens that were generated so far, as far as that is known. */
+  /** The number of tokens generated so far, as far as known. */
   get outputTokens(): number {
     return this.#readUsage()?.outputTokens ?? (this.#before?.outputTokens ?? 0) + this.pieces
   }
 
-  /** The reply broke off, and another server continues it: what it counts is added to what was counted. */
+  /** The reply broke off, and another server continues it: counts are added up from now on. */
   resume(profile: Profile): void {
     this.#profile = profile
     this.#readChunk = createChunkReader(profile, this.#choices.length)
@@ -101,7 +101,7 @@ export class ReplyReader {
     this.pieces = 0
   }
 
-  /** The events of one chunk, or of a whole reply. Throws what the server reports, and for what is not a chunk. */
+  /** The events of one chunk, or of a whole reply. Throws errors that the server reports, and for a value that is not a chunk. */
   read(value: unknown): readonly EngineEvent[] {
     const chunk = this.#readChunk(value)
     const before = this.#choices.length === 1 ? this.outputTokens : 0
@@ -133,7 +133,7 @@ export class ReplyReader {
     return firstChoice + given.index === 0 ? [{ type: 'prompt-tokens', choice: 0, promptTokens }, ...events] : events
   }
 
-  /** Once, before all output, where the server has told it by then. */
+  /** Once, before all output, if the server has reported it by then. */
   #promptRead(): readonly EngineEvent[] {
     this.#hasTold = true
     const { inputTokens = 0, cachedTokens = 0 } = this.#prompt ?? this.#usage ?? this.#timings ?? {}
@@ -142,8 +142,8 @@ export class ReplyReader {
   }
 
   /**
-   * The last events: every choice has said how it ended, or the reply was cut off, which throws. `count` is asked for the
-   * tokens of a reply whose server counted none.
+   * The last events. Throws if the reply was cut off: a choice has no finish reason. Calls `count` for the tokens of a reply without
+   * counts.
    */
   end(count: () => Promise<Usage>): readonly EngineEvent[] | Promise<readonly EngineEvent[]> {
     const { missing } = this
@@ -160,7 +160,7 @@ export class ReplyReader {
     return usage === undefined ? count().then((estimate) => complete(this.#withBefore(estimate))) : complete(usage)
   }
 
-  /** Whether every choice has said how it ended. */
+  /** Whether every choice has a finish reason. */
   get isFinished(): boolean {
     return this.#choices.every(({ isEnded }) => isEnded)
   }
@@ -172,7 +172,7 @@ export class ReplyReader {
     else this.#text = ''
   }
 
-  /** What was dropped beyond the limit is not part of the reply. */
+  /** The part that was dropped beyond the limit does not count. */
   #clamped(usage: Usage): Usage {
     const { maxOutputTokens } = this.#context.request
     if (maxOutputTokens === undefined || !this.#choices.every(({ isLimited }) => isLimited)) return usage
@@ -180,19 +180,19 @@ export class ReplyReader {
     return { ...usage, outputTokens, reasoningTokens: Math.min(usage.reasoningTokens, outputTokens) }
   }
 
-  /** Whether the server vouches for what exceeds the limit by our count. */
+  /** Whether the server confirms that a reply beyond our count is within the limit. */
   #isWithinLimit(): boolean {
     const { maxOutputTokens = 0 } = this.#context.request
     const counted = this.#readUsage()?.outputTokens
     return counted !== undefined && counted <= maxOutputTokens * this.#choices.length
   }
 
-  /** An estimate, with what was counted before the answer broke off. */
+  /** An estimate, with the counts before the answer broke off. */
   #withBefore(estimate: Usage): Usage {
     return { ...estimate, inputTokens: this.#before?.inputTokens ?? estimate.inputTokens, outputTokens: this.outputTokens }
   }
 
-  /** Of a reply that several servers gave, nobody has measured all. */
+  /** Not for a reply of several servers: their timings cannot be combined. */
   #readTimings(): Timings {
     const { prefillMs, decodeMs } = this.#before === undefined ? (this.#timings ?? {}) : {}
     return {
@@ -206,7 +206,7 @@ export class ReplyReader {
     if (told === undefined) return undefined
     const { outputTokens, cachedTokens } = told
     const before = this.#before
-    // A server that continues an answer reads what there is of it as a part of the prompt.
+    // A server that continues an answer reads its beginning as a part of the prompt.
     const inputTokens = before?.inputTokens ?? Math.max(0, told.inputTokens - (before?.outputTokens ?? 0))
     return {
       inputTokens,

@@ -7,10 +7,10 @@ import { notAnObject } from '../../transport/wire-reply.ts'
 import { writeOpaque } from '../body/opaque.ts'
 import { writeThought } from '../body/thought.ts'
 
-/** More items are open at one time in no reply. */
+/** No reply has more open items. */
 const maxOpen = 128
 
-/** An item that has begun. What it holds is read from its end where no piece of it came before. */
+/** An item that has begun. Its content is read from its end if no piece came before. */
 type Item = { hasPieces: boolean; isSummary: boolean }
 
 const nothing = chunkOf([])
@@ -21,7 +21,7 @@ export class ResponsesReply {
   #hasCalls = false
   #hasItems = false
 
-  /** Throws an `UpstreamError` for an error that the server reports, and for what is not an object. */
+  /** Throws an `UpstreamError` for an error that the server reports, and for a value that is not an object. */
   read(value: unknown): WireChunk {
     const event = asObject(value)
     if (event === undefined) throw notAnObject()
@@ -117,7 +117,7 @@ export class ResponsesReply {
   }
 }
 
-/** A response that is not complete never reads as one that is. */
+/** An incomplete response must never read as a complete one. */
 function finishOf({ status, incomplete_details }: Loose): string | undefined {
   switch (status) {
     case 'completed':
@@ -131,7 +131,7 @@ function finishOf({ status, incomplete_details }: Loose): string | undefined {
   }
 }
 
-/** What a server sent at the end of an item only. */
+/** The content that a server sent only at the end of an item. */
 function contentOf(index: number, item: Loose | undefined): readonly WireChoice[] {
   switch (item?.type) {
     case 'message':

@@ -5,7 +5,7 @@ import type { SentRequest } from '../../servers/check-upstream.ts'
 import type { Protocol } from '../../servers/profile.ts'
 import { usualTags } from './reply-format.ts'
 
-/** How a reply is read, where the text alone does not do. */
+/** The fields that tell how to read a reply, beyond its text. */
 export function readingFields(
   { stop, prompt }: SentRequest,
   protocol: Protocol,
@@ -20,7 +20,7 @@ export function readingFields(
   }
 }
 
-/** Reads calls out of the reasoning that a server has divided from the answer, where the operator wants them made. */
+/** A parser for calls inside the reasoning that a server has separated, if the operator wants them recognised. */
 export function thoughtParser({ readsThoughts, outputFormat, ...request }: SentRequest): OutputParser | undefined {
   if (readsThoughts !== true || outputFormat === undefined || request.prompt.type !== 'chat') return undefined
   const { toolChoice, parallelToolCalls } = request
