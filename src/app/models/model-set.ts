@@ -7,7 +7,7 @@ import { builtinModel } from '../../registry/names/builtin-model.ts'
 import { createRegistry } from '../../registry/names/registry.ts'
 import type { Registered, StartObserver } from './create-model.ts'
 
-/** Takes the models before a change and returns those after it, in the order in which they are listed. */
+/** Receives the models before a change and returns those after it, in listing order. */
 type ChangeModels = (models: readonly Registered[]) => readonly Registered[]
 
 /** The models of a server, with stand-ins for those whose file is not available yet. They can change while the server runs. */
@@ -18,12 +18,12 @@ export class ModelSet {
   readonly #retired = new RetiredModels()
   readonly #listeners = new Set<() => void>()
   #loading: readonly Promise<void>[] | undefined
-  /** Engines of the models of the start whose first load has not ended. */
+  /** Engines of the initial models whose first load has not ended. */
   readonly #awaited = new Set<Registered['engine']>()
-  /** For the models of this set: they report what happens while they load. */
+  /** Receives the reports of this set's models while they load. */
   readonly observer: StartObserver
 
-  /** Without models; the first `change` gives it those that it starts with. */
+  /** Starts empty; the first `change` adds the initial models. */
   constructor(observer: StartObserver) {
     this.#observer = observer
     this.observer = {
@@ -40,7 +40,7 @@ export class ModelSet {
   /**
    * Changes the models in one step: adds, replaces, removes and sorts. A request keeps the model that it resolved; a model whose engine is
    * gone is freed when its last request has ended. New models that load at start begin to load. Throws `invalid-request`, without a change,
-   * when two models would have the same name. Resolves when those that are gone are freed.
+   * if two models would have the same name. Resolves when removed models are freed.
    */
   change(change: ChangeModels): Promise<void> {
     const before = this.all()
@@ -72,7 +72,7 @@ export class ModelSet {
     return model.isAwaitingFile && name !== model.id ? (this.#standInOf(model.id) ?? model) : model
   }
 
-  /** Undefined where there is no such model, or the caller may not use it. */
+  /** Undefined if there is no such model, or the caller may not use it. */
   find(name: string, viewer: ModelViewer): Registered | undefined {
     try {
       return this.resolve(name, viewer)
@@ -114,8 +114,8 @@ export class ModelSet {
   }
 
   /**
-   * Resolves when every model of `load` is ready or has failed. Rejects with the reasons when none is left to serve, now or later, except
-   * the built-in one: then nothing that this server was started for works.
+   * Resolves when every model of `load` is ready or has failed. Rejects with the reasons if none is left to serve, now or later, except the
+   * built-in one: then nothing that this server was started for works.
    */
   async whenSettled(): Promise<void> {
     const outcomes = await Promise.allSettled(this.#loading ?? [])
@@ -142,7 +142,7 @@ export class ModelSet {
       const standIn = this.#standInOf(model.id)
       if (standIn === undefined || !model.isAwaitingFile || signal.aborted) throw error
       const names = model.aliases.join(', ')
-      // The note begins with the model's id, which the error would repeat.
+      // The log entry begins with the model's id, which the error would repeat.
       const { state } = model.engine
       const reason = state.type === 'failed' ? state.reason : messageOf(error)
       this.#observer.onNote(model.id, `${standIn.id}, which comes with Dragoman, answers as ${names} instead: ${reason}`)
@@ -150,7 +150,7 @@ export class ModelSet {
     }
   }
 
-  /** The stand-in of a model, by ids; undefined also for a model that is not in the set, or no longer. */
+  /** The stand-in of a model, by ids; undefined for a model that is not, or no longer, in the set. */
   #standInOf(id: string): Registered | undefined {
     const find = (wanted: string | undefined) => this.all().find((model) => model.id === wanted)
     return find(find(id)?.standIn)
@@ -187,20 +187,20 @@ export class ModelSet {
   }
 }
 
-/** What a model that does not chat is for, as far as its engine knows. */
+/** The purpose of a model that does not chat, as far as its engine knows. */
 function kindOf({ ranks, onlyEmbeds }: EngineFacts): ModelKind | undefined {
   if (ranks === true) return 'rerank'
   return onlyEmbeds === true ? 'embeddings' : undefined
 }
 
-/** Loads a model into free memory; false when there is too little. */
+/** Loads a model into free memory; false if there is too little. */
 async function preload({ engine, resident }: Registered, signal: AbortSignal): Promise<boolean> {
   if (resident !== undefined) return resident.preload(signal)
   await engine.ensureReady(signal)
   return true
 }
 
-/** The models whose engines `models` do not have: one of them may have got other names. */
+/** The models whose engines are missing from `models`; a kept one may have got other names. */
 function missingFrom(models: readonly Registered[], others: readonly Registered[]): readonly Registered[] {
   const engines = new Set(models.map(({ engine }) => engine))
   return others.filter(({ engine }) => !engines.has(engine))
@@ -225,7 +225,7 @@ class RetiredModels {
     return free()
   }
 
-  /** Frees all of them at once. */
+  /** Frees all of them immediately. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all([...this.#kept].map(({ engine }) => engine.close()))

@@ -9,7 +9,7 @@ export type GenerationFacts = {
   /** The name in the request. */
   requestedModel?: string
   model?: string
-  /** The model that was asked for, where another one serves. */
+  /** The requested model, if another one serves. */
   insteadOf?: string
   /** One for each choice that ended. */
   finishReasons?: FinishReason[]
@@ -17,13 +17,13 @@ export type GenerationFacts = {
   timings?: Timings
   /** Calls whose arguments were repaired or could not be parsed. */
   unparsedCalls?: UnparsedCall[]
-  /** Where the conversation differs from its turn before, as a canonical path. */
+  /** Where the conversation differs from its previous turn, as a canonical path. */
   divergedAt?: string
   /** The replica of a remote model. */
   servedBy?: string
 }
 
-/** Adds what an event says. */
+/** Adds the facts of an event. */
 export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void {
   if (event.type === 'start') {
     facts.model = event.model
@@ -59,7 +59,7 @@ export function factFields({
   unparsedCalls,
   ...rest
 }: GenerationFacts): object {
-  // Assigned, not spread, which takes more time than the rest of the log's line.
+  // Assigned, since spreading takes more time than the rest of the log line.
   const fields: Record<string, unknown> = rest
   if (requestedModel !== undefined && requestedModel !== model) fields.requestedModel = requestedModel.slice(0, 200)
   if (model !== undefined) fields.model = model
