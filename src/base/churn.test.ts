@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ChurnMap, ChurnSet } from './churn.ts'
 
 describe('a map whose entries come and go', () => {
-  test('is like a Map, in whatever order entries come and go', () => {
+  test('the map is like a Map, in any order in which entries come and go', () => {
     const step = fc.oneof(
       fc.record({ type: fc.constant('set' as const), key: fc.nat(40), value: fc.nat() }),
       fc.record({ type: fc.constant('delete' as const), key: fc.nat(40) }),

@@ -80,7 +80,7 @@ test('refused work never begins', async () => {
   expect(begun).toEqual(['first'])
 })
 
-test('as many works run at once as the queue is wide', async () => {
+test('as many works run together as the queue is wide', async () => {
   const queue = new Queue(2)
   const { begun, work, end } = createWork()
   const all = ['a', 'b', 'c'].map((name) => queue.run(never, work(name)))

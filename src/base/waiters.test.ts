@@ -15,7 +15,7 @@ test('a release ends the waits that began before it, and a later wait needs anot
   expect(ended).toEqual(['a', 'b', 'c'])
 })
 
-test('with a signal that is aborted already, a wait ends at once, with its reason', async () => {
+test('with a signal that is aborted already, a wait ends immediately, with its reason', async () => {
   await expect(new Waiters().wait(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
 })
 

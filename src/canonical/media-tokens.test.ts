@@ -17,6 +17,6 @@ test.each<[string, MediaPart, number]>([
   ['audio of unknown length', partOf('audio', {}), 1024],
   ['a document', partOf('file', {}), 1024],
   ['what was not read', { type: 'media', kind: 'image', source: { type: 'url', url: 'https://a' } }, 1024],
-])('%s', (_, part, tokens) => {
+])('the estimate of tokens fits %s', (_, part, tokens) => {
   expect(estimateMediaTokens(part)).toBe(tokens)
 })

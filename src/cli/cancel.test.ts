@@ -25,7 +25,7 @@ describe('dragoman cancel', () => {
     [{ id: 'chatcmpl-b' }, [false, true], 'cancelled 1 request'],
     [{ cancelId: 'a' }, [true, false], 'cancelled 1 request'],
     [{ id: 'chatcmpl-a', session: 'unknown' }, [true, false], 'cancelled 1 request'],
-  ])('with %j stops what has that name', async (flags, expected, text) => {
+  ])('dragoman cancel with %j stops what has that name', async (flags, expected, text) => {
     const { server, stopped } = await serve()
     expect(await cancel(server, flags)).toBe(0)
     expect(stopped()).toEqual(expected)
@@ -45,7 +45,7 @@ describe('dragoman cancel', () => {
   test.each<[CancelFlags, RegExp]>([
     [{}, /name what to cancel/],
     [{ cancelId: 'a', session: 's' }, /leave out --id and --session/],
-  ])('refuses %j', async (flags, message) => {
+  ])('dragoman cancel refuses %j', async (flags, message) => {
     await expect(cancel({ url: 'http://127.0.0.1:9' }, flags)).rejects.toThrow(message)
   })
 })

@@ -43,13 +43,13 @@ describe('a server that the user named', () => {
   const ask = (url: string, model = 'x') =>
     run({ model, prompt: 'hi', server: { url }, isServerNamed: true, modelFlags: {}, loadConfig })
 
-  test('is used even if it has no health route', async () => {
+  test('the server is used even if it has no health route', async () => {
     const { asked, url } = await startAnyModelServer()
     expect(await ask(url)).toBe(0)
     expect(asked).toEqual(['/v1/models/x', '/v1/chat/completions'])
   })
 
-  test('is not replaced by another when it lacks the model', async () => {
+  test('the server is not replaced by another when it lacks the model', async () => {
     const { url } = await startAnyModelServer((response, path) => {
       if (path === '/v1/models') response.end('{"data": [{"id": "y"}, {"id": "z"}]}')
       else response.writeHead(404).end()
@@ -57,12 +57,12 @@ describe('a server that the user named', () => {
     await expect(ask(url)).rejects.toThrow(`the server at ${url} has no model 'x'; available: y, z`)
   })
 
-  test('is not replaced by another when it does not respond', async () => {
+  test('the server is not replaced by another when it does not respond', async () => {
     // A port that `fetch` refuses, as browsers do.
     await expect(ask('http://127.0.0.1:1')).rejects.toThrow('the server at http://127.0.0.1:1 cannot be reached: bad port')
   })
 
-  test('does not load a source', async () => {
+  test('the server does not load a source', async () => {
     await expect(ask('http://127.0.0.1:1', './x.gguf')).rejects.toThrow("'./x.gguf' is a source, which the server at")
   })
 })

@@ -7,7 +7,7 @@ const remote = (more: object) => ({ engine: 'remote', id: 'qwen', endpoints: [ur
 const load = (...models: object[]) => configFromObject({ builtinModel: false, models: models as never }, inputs)
 
 describe('the versions of a model', () => {
-  test('are models of their own, with its other settings', () => {
+  test('the versions of a model are models of their own, with its other settings', () => {
     const { models } = load(
       remote({
         aliases: ['default'],
@@ -48,7 +48,7 @@ describe('the versions of a model', () => {
     expect(() => load(remote(more))).toThrow(message)
   })
 
-  test('have names that no other model has', () => {
+  test('the versions of a model have names that no other model has', () => {
     const versions = [{ name: 'new', percent: 5, endpoints: [url(2)] }]
     expect(() => load(remote({ versions }), { engine: 'fake', id: 'qwen@new', script: 'from-request' })).toThrow(
       "two models have the id 'qwen@new'",

@@ -6,7 +6,7 @@ const inputs = { env: {}, cwd: '/base', userHome: '/home/me', needsModel: true }
 const load = (...models: object[]) => configFromObject({ builtinModel: false, models: models as never }, inputs)
 
 describe('the fallback of a model', () => {
-  test('names others, by id or alias, which may name it in turn', () => {
+  test('the fallback of a model names others, by id or alias, which may name it in turn', () => {
     const { models } = load(
       fake('a', { fallback: ['b', 'third'] }),
       fake('b', { fallback: ['a'] }),
@@ -25,7 +25,7 @@ describe('the fallback of a model', () => {
     expect(() => load(...models)).toThrow(message)
   })
 
-  test('may be a model that a server lists, which is known later', () => {
+  test('the fallback of a model may be a model that a server lists, which is known later', () => {
     expect(() => load(fake('a', { fallback: ['up/b'] }), { from: { url: 'http://up/v1' } })).not.toThrow()
   })
 })

@@ -207,7 +207,7 @@ describe('errors', () => {
     ['server: [', 'line 1: '],
     [`models:\n- ${fake}\n- ${fake}`, "3: models[1].id: two models have the id 'f'; rename one"],
     [`models:\n- ${fake.replace('}', ', aliases: [x, x] }')}`, "models[0].aliases[1]: 'x' is already a name of the model 'f'"],
-  ])('%j', async (text, problem) => {
+  ])('the configuration %j is reported with its place', async (text, problem) => {
     expect(await problemsOf(text)).toContain(problem)
   })
 
@@ -221,7 +221,7 @@ describe('errors', () => {
     ])
   })
 
-  test('in a flag or a variable are reported with its name', async () => {
+  test('errors in a flag or a variable are reported with its name', async () => {
     const inputs = { env: { DRAGOMAN_PORT: 'abc' }, flags: { logLevel: 'loud', models: ['zz'] } }
     const problems = await problemsOf('server: { port: 1 }', inputs)
     expect(problems).toContain('DRAGOMAN_PORT: must be a number, got "abc"')

@@ -8,7 +8,7 @@ type Flags = Parameters<typeof loadConfig>[0]['flags']
 const load = (flags: Flags) => loadConfig({ flags, env: {}, cwd: '/work', userHome: '/home/me' })
 
 describe('settings of the model on the command line', () => {
-  test('are those of each model of --model; the other names are for the first', async () => {
+  test('the settings are those of each model of --model; the other names are for the first', async () => {
     const modelFlags = { context: '32768', slots: '1', gpuLayers: 'max', threads: '3', aliases: ['claude-*', 'gpt-*'] }
     const { models } = await load({ models: ['/m/a.gguf', '/m/b.gguf'], modelFlags })
     const settings = { contextLength: 32_768, slots: 1, gpuLayers: 'max', threads: 3 }
@@ -37,7 +37,7 @@ describe('settings of the model on the command line', () => {
     await expect(load(flags)).rejects.toMatchObject({ code: 'invalid-request', message })
   })
 
-  test('change a model of the configuration, unless it runs elsewhere', () => {
+  test('the settings change a model of the configuration, unless it runs elsewhere', () => {
     const llama = modelSchema.parse({ engine: 'llama', id: 'm', source: '/m.gguf', contextLength: 4096 })
     expect(withModelFlags(llama, { context: '8192' })).toEqual({ ...llama, contextLength: 8192 })
     const fake = modelSchema.parse({ engine: 'fake', id: 'f', script: 'from-request' })

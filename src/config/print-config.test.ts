@@ -26,7 +26,7 @@ const models = `models:
 `
 
 describe('the effective configuration', () => {
-  test('is one itself, with absolute paths and the engine of each model', async () => {
+  test('the effective configuration is one itself, with absolute paths and the engine of each model', async () => {
     const first = await printed(models)
     expect(parse(first).models).toMatchObject([
       { engine: 'llama', source: [join(folder, 'a.gguf')] },
@@ -37,11 +37,11 @@ describe('the effective configuration', () => {
     expect(await printed(first)).toBe(first)
   })
 
-  test('has what flags and variables set', async () => {
+  test('the effective configuration has what flags and variables set', async () => {
     expect(parse(await printed(models, { DRAGOMAN_PORT: '1234' })).server.port).toBe(1234)
   })
 
-  test('has no secrets', async () => {
+  test('the effective configuration has no secrets', async () => {
     const keys = 'server: { apiKeys: [plain-secret, { key: other-secret, name: n }], adminKey: admin-secret }\n'
     const tools = 'tools: { mcp: { docs: { command: docs, env: { DOCS: secret } } } }\n'
     const text = await printed(`${keys}${tools}storage: postgres://user:db-secret@127.0.0.1/d\n${models}`)

@@ -123,7 +123,7 @@ describe('a folded generation has its parts in the order of generation', () => {
     ],
     ['calls of one id', [call('a', 'f', '1'), call('a', 'g', '2')]],
     ['a refusal after a text', [text('Well,'), refusal('no.')]],
-  ])('%s', async (_, parts) => {
+  ])('the parts keep the order of generation: %s', async (_, parts) => {
     expect(await fold(parts.flatMap((part) => eventsOf(part, 0, [1, 2])))).toMatchObject([{ parts }])
   })
 
@@ -163,7 +163,7 @@ describe('a folded generation has its parts in the order of generation', () => {
 describe('a folded generation', () => {
   const cited: Annotation = { type: 'url-citation', url: 'https://a.example' }
 
-  test('keeps the tokens of empty deltas without making parts', async () => {
+  test('a folded generation keeps the tokens of empty deltas without making parts', async () => {
     const token: GeneratedToken = { id: 1, text: '', bytes: [], logprob: -1, top: [] }
     const events: GenerationEvent[] = [
       { type: 'text-start', choice: 0 },
@@ -173,7 +173,7 @@ describe('a folded generation', () => {
     expect(await fold(events)).toEqual([{ parts: [], tokens: [token], finish: { reason: 'stop' } }])
   })
 
-  test('has one text part for text annotated before its first delta', async () => {
+  test('a folded generation has one text part for text annotated before its first delta', async () => {
     const events = [{ type: 'annotation', choice: 0, annotation: cited } as const, ...eventsOf(text('ab'), 0, [1])]
     expect(await fold(events)).toMatchObject([{ parts: [{ ...text('ab'), annotations: [cited] }] }])
   })
@@ -185,13 +185,13 @@ describe('a folded generation', () => {
     ])
   })
 
-  test('reports how each choice ended', async () => {
+  test('a folded generation reports how each choice ended', async () => {
     const finish = { reason: 'stop', stopSequence: 'END', rawReason: 'eos' } as const
     const { choices } = await foldRaw([{ type: 'finish', choice: 0, ...finish }, usage])
     expect(choices).toEqual([{ parts: [], tokens: [], finish }])
   })
 
-  test('throws the error of a failed generation, and for one that is not sealed', async () => {
+  test('a folded generation throws the error of a failed generation, and for one that is not sealed', async () => {
     const error = new AppError('engine-failed', 'boom')
     await expect(foldRaw([...eventsOf(text('a'), 0, []), { type: 'error', error }])).rejects.toBe(error)
     await expect(foldRaw(eventsOf(text('a'), 0, []))).rejects.toThrow('sealed')

@@ -47,7 +47,7 @@ function cancelAfter(steps: readonly EngineEvent[], reason: CancelReason, asked:
 }
 
 describe('a generation that its caller cancels', () => {
-  test('keeps its output without the tag that was cut, and finishes as cancelled', async () => {
+  test('a cancelled generation keeps its output without the tag that was cut, and finishes as cancelled', async () => {
     const { generation, records } = cancelAfter([read, piece('<think>hm</think>Yes, a <tool')], 'requested')
     const result = await foldEvents(generation)
     expect(result.choices[0]).toMatchObject({ parts: [reasoning('hm'), text('Yes, a ')], finish: { reason: 'cancelled' } })
@@ -55,13 +55,13 @@ describe('a generation that its caller cancels', () => {
     expect(records).toMatchObject([{ outcome: 'cancelled', usage: { inputTokens: 7 } }])
   })
 
-  test('counts the pieces of its output as tokens', async () => {
+  test('a cancelled generation counts the pieces of its output as tokens', async () => {
     const pieces = ['<think>', 'hm', '</think>', 'Yes', ' and', ' no'].map((text) => piece(text))
     const { usage } = await foldEvents(cancelAfter(pieces, 'requested').generation)
     expect(usage).toEqual({ inputTokens: 5, cachedInputTokens: 0, outputTokens: 4, reasoningTokens: 1 })
   })
 
-  test('keeps complete calls', async () => {
+  test('a cancelled generation keeps complete calls', async () => {
     const { generation } = cancelAfter([piece('<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>')], 'requested')
     const { parts, finish } = (await foldEvents(generation)).choices[0] ?? {}
     expect(parts).toEqual([call(expect.any(String), 'f', '{"a": 1}')])
@@ -74,7 +74,7 @@ describe('a generation that its caller cancels', () => {
     expect(choices.map(({ finish }) => finish.reason)).toEqual(['stop', 'cancelled', 'cancelled'])
   })
 
-  test('is an empty reply when it has not begun', async () => {
+  test('a cancelled generation is an empty reply when it has not begun', async () => {
     const { generation, handle, context, records } = cancelAfter([], 'requested')
     handle.cancel('requested')
     const events: GenerationEvent[] = []
@@ -92,7 +92,7 @@ describe('a generation that its caller cancels', () => {
     expect(context.model.scheduler.load).toMatchObject({ busy: 0, queued: 0 })
   })
 
-  test('ends also where a call is required and none has come', async () => {
+  test('a cancelled generation ends also where a call is required and none has come', async () => {
     const steps = [piece('Let me think')]
     const { choices } = await foldEvents(cancelAfter(steps, 'requested', { toolChoice: { type: 'required' } }).generation)
     expect(choices).toMatchObject([{ parts: [text('Let me think')], finish: { reason: 'cancelled' } }])

@@ -180,7 +180,7 @@ function batchOf([first = '', ...rest]: readonly string[]): [GenerationRequest, 
 describe('several requests of one call on several slots', () => {
   const deps = { now: () => 0 }
 
-  test('run side by side, and the reply has their answers in order, whichever ends first', async () => {
+  test('the requests run side by side, and the reply has their answers in order, no matter which ends first', async () => {
     const { context, scheduler, names, untilRunning, end } = createHeld({ slots: 64, maxQueued: 0 })
     const result = foldEvents(generate(deps, batchOf(numbered(16)), context))
     await untilRunning(...numbered(16))
@@ -194,7 +194,7 @@ describe('several requests of one call on several slots', () => {
     expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
   })
 
-  test('run on no more slots than there are, each as soon as one is free', async () => {
+  test('the requests run on no more slots than there are, each as soon as one is free', async () => {
     const { context, started, names, untilRunning, end, endAll } = createHeld({ slots: 3, maxQueued: 0 })
     const result = foldEvents(generate(deps, batchOf(numbered(9)), context))
     await untilRunning('0', '1', '2')
@@ -212,7 +212,7 @@ describe('several requests of one call on several slots', () => {
     expect(started).toEqual(numbered(9))
   })
 
-  test('give the first slot that is free to another caller, however many are left', async () => {
+  test('the requests give the first slot that is free to another caller, however many are left', async () => {
     const { context, names, untilRunning, end, endAll } = createHeld({ slots: 4, maxQueued: 1 })
     const batch = foldEvents(generate(deps, batchOf(numbered(100)), context))
     await untilRunning('0', '1', '2', '3')
@@ -226,7 +226,7 @@ describe('several requests of one call on several slots', () => {
     await endAll(Promise.all([batch, another]))
   })
 
-  test('leave a slot to each request that has entered and is not ready to run', async () => {
+  test('the requests leave a slot to each request that has entered and is not ready to run', async () => {
     const { context, scheduler, names, untilRunning, endAll } = createHeld({ slots: 3, maxQueued: 0 })
     const ticket = scheduler.enter({ ...context, principal: { ...anyone, id: 'another' } })
     const batch = foldEvents(generate(deps, batchOf(numbered(5)), context))
@@ -237,7 +237,7 @@ describe('several requests of one call on several slots', () => {
     await endAll(batch)
   })
 
-  test('end together when one fails, whose index is told, and free their slots', async () => {
+  test('the requests end together when one fails, whose index is reported, and free their slots', async () => {
     const { context, scheduler, names } = createHeld({ slots: 8, maxQueued: 0 })
     const failed: number[] = []
     const noting = { ...deps, onFailed: (index: number) => void failed.push(index) }
@@ -268,7 +268,7 @@ describe('several requests of one call on several slots', () => {
     }
   })
 
-  test('have one reader, which gets no event while it is busy with another', async () => {
+  test('the requests have one reader, which gets no event while it is busy with another', async () => {
     const { context, endAll } = createHeld({ slots: 8, maxQueued: 0 })
     let isBusy = false
     const types: string[] = []

@@ -138,7 +138,7 @@ describe('an answer parsed by its output format', () => {
 })
 
 describe('generate', () => {
-  test('measures what its engine does not: the times to the first text, from there to the end, and from the arrival', async () => {
+  test('generate measures what its engine does not: the times to the first text, from there to the end, and from the arrival', async () => {
     const { engine } = createEngine([raw('a'), raw('b'), finish, { ...usage, timings: {} }])
     const { timings } = await foldEvents(start(engine).generation)
     const { prefillMs = 0, decodeMs = 0, totalMs = 0, queueMs = 0, loadMs = 0 } = timings
@@ -150,7 +150,7 @@ describe('generate', () => {
     expect(silent.timings).not.toHaveProperty('firstTokenMs')
   })
 
-  test('reports the serving model, parses raw text and adds timings', async () => {
+  test('generate reports the serving model, parses raw text and adds timings', async () => {
     const { generation, load } = start(createEngine([raw('a'), raw('b'), finish, usage]).engine)
     const events = await collect(iterate(generation.run))
     const types = ['start', 'text-start', 'text-delta', 'text-delta', 'text-end', 'finish', 'usage']
@@ -164,7 +164,7 @@ describe('generate', () => {
     [undefined, undefined],
     [{ name: undefined }, 'unnamed'],
     [{ name: 'calm' }, 'calm'],
-  ])('says under which preset it runs: %j', async (inUse, preset) => {
+  ])('generate says under which preset it runs: %j', async (inUse, preset) => {
     const presets = { inUse, apply: (asked: GenerationRequest) => asked }
     const { generation } = start(createEngine([raw('a'), finish, usage]).engine, { deps: { presets } })
     const [first] = await collect(iterate(generation.run))
@@ -266,7 +266,7 @@ describe('the record of a generation', () => {
     return records
   }
 
-  test('is made once, with caller, cost and outcome', async () => {
+  test('the record of a generation is made once, with caller, cost and outcome', async () => {
     const principal = { id: 'alice', scopes: anyone.scopes }
     const records = await recordsOf(createEngine([raw('a'), finish, usage]).engine, { id: 'gen-1', principal })
     expect(records).toEqual([
@@ -297,25 +297,25 @@ describe('the record of a generation', () => {
       stubEngine({ ensureReady: () => Promise.reject(new AppError('model-unavailable', 'no')) }),
       'model-unavailable',
     ],
-  ])('that %s is made once as well', async (_, engine, outcome) => {
+  ])('the record of a generation that %s is made once as well', async (_, engine, outcome) => {
     const records = await recordsOf(engine)
     expect(records).toHaveLength(1)
     expect(records[0]).toMatchObject({ model: 'm', caller: 'anyone', outcome })
     expect(records[0]).not.toHaveProperty('usage')
   })
 
-  test('of a request refused by a full queue has that outcome', async () => {
+  test('the record of a generation of a request refused by a full queue has that outcome', async () => {
     const records = await recordsOf(createEngine([raw('a'), finish, usage]).engine, { slots: 0, maxQueued: 0 })
     expect(records).toMatchObject([{ outcome: 'queue-full' }])
   })
 
-  test('of a cancelled request has that outcome', async () => {
+  test('the record of a generation of a cancelled request has that outcome', async () => {
     const signal = AbortSignal.abort(new AppError('cancelled', 'gone'))
     const records = await recordsOf(createEngine([raw('a'), finish, usage]).engine, { signal })
     expect(records).toMatchObject([{ outcome: 'cancelled' }])
   })
 
-  test('is made when the reader leaves, at the start or later', async () => {
+  test('the record of a generation is made when the reader leaves, at the start or later', async () => {
     const { engine } = createEngine([raw('a'), finish, usage])
     expect(await recordsOf(engine, {}, 'start')).toHaveLength(1)
     expect(await recordsOf(engine, {}, 'text-delta')).toHaveLength(1)

@@ -43,7 +43,7 @@ describe('a limit that the context has no room for', () => {
     return { started, rest }
   }
 
-  test('gives way, and the start says so; the context is what ends the output', async () => {
+  test('the limit gives way, and the start says so; the context is what ends the output', async () => {
     const { engine, asked } = small({ ...finish, reason: 'length' })
     const { started, rest } = await run(engine, {})
     expect(asked).toEqual([5000, 10])
@@ -51,14 +51,14 @@ describe('a limit that the context has no room for', () => {
     expect(rest).toContainEqual({ type: 'finish', choice: 0, reason: 'context-full' })
   })
 
-  test('gives way silently when it is a default, even where the operator wants an error', async () => {
+  test('the limit gives way silently when it is a default, even where the operator wants an error', async () => {
     const { engine, asked } = small()
     const { started } = await run(engine, { isMaxOutputAssumed: true }, { shortensOutput: false })
     expect(asked).toEqual([5000, 10])
     expect(started).not.toHaveProperty('shortened')
   })
 
-  test('does not limit the output beside media, which may have more tokens than were counted', async () => {
+  test('the limit does not limit the output beside media, which may have more tokens than were counted', async () => {
     const { engine, asked } = small()
     const source = { type: 'bytes', base64: 'AA==', sizeBytes: 1, sha256: '', mediaType: 'image/png' } as const
     const content = [{ type: 'media', kind: 'image', source } as const]
@@ -72,7 +72,7 @@ describe('a limit that the context has no room for', () => {
     ['the operator wants that', {}, { shortensOutput: false }],
     ['the minimum is longer', { minOutputTokens: 20 }, {}],
     ['more room is wanted', {}, { leastRoom: 0.25 }],
-  ])('is refused when %s', async (_, fields, deps) => {
+  ])('the limit is refused when %s', async (_, fields, deps) => {
     const { engine, asked } = small()
     await expect(run(engine, fields, deps)).rejects.toMatchObject({ code: 'context-length-exceeded' })
     expect(asked).toEqual([5000])
@@ -97,25 +97,25 @@ describe('a limit that the context has no room for', () => {
       return { engine, asked }
     }
 
-    test('gives way as well, and the context is what ends the output', async () => {
+    test('the limit gives way as well, and the context is what ends the output', async () => {
       const { engine, asked } = server()
       const { rest } = await run(engine, {})
       expect(asked).toEqual([5000, 10])
       expect(rest).toContainEqual({ type: 'finish', choice: 0, reason: 'context-full' })
     })
 
-    test('gives way to the most that the server takes', async () => {
+    test('the limit gives way to the most that the server takes', async () => {
       const { engine, asked } = server({ mostOutputTokens: 9, overflow: { ...overflow, contextLength: 200 } })
       await run(engine, {})
       expect(asked).toEqual([5000, 9])
     })
 
-    test('that the server has for every output is an ordinary one', async () => {
+    test('the limit that the server has for every output is an ordinary one', async () => {
       const { rest } = await run(server({ mostOutputTokens: 9 }).engine, {})
       expect(rest).toContainEqual({ type: 'finish', choice: 0, reason: 'length' })
     })
 
-    test('gives way where the request has none, and the server got another', async () => {
+    test('the limit gives way where the request has none, and the server got another', async () => {
       const { engine, asked } = server({ mostOutputTokens: 9 })
       const { maxOutputTokens: _, ...unlimited } = request
       const generation = generate({ now: () => 0, shortensOutput: false }, [unlimited], contextOf(engine))
@@ -123,7 +123,7 @@ describe('a limit that the context has no room for', () => {
       expect(asked).toEqual([undefined, 9])
     })
 
-    test('is asked for once more only', async () => {
+    test('the limit is asked for once more only', async () => {
       const { engine, asked } = server({ mostOutputTokens: 4000 })
       await expect(run(engine, {})).rejects.toMatchObject({ message: 'too large' })
       expect(asked).toEqual([5000, 4000])
@@ -134,13 +134,13 @@ describe('a limit that the context has no room for', () => {
       ['the minimum is longer', { minOutputTokens: 20 }, {}, { overflow }],
       ['the prompt is too long itself', {}, {}, { overflow: { ...overflow, inputTokens: 100 } }],
       ['the server does not say what it takes', {}, {}, {}],
-    ])('is refused when %s', async (_, fields, deps, refusal) => {
+    ])('the limit is refused when %s', async (_, fields, deps, refusal) => {
       const { engine, asked } = server(refusal)
       await expect(run(engine, fields, deps)).rejects.toMatchObject({ message: 'too large' })
       expect(asked).toEqual([5000])
     })
 
-    test('stays where the output has begun', async () => {
+    test('the limit stays where the output has begun', async () => {
       const asked: unknown[] = []
       const engine = stubEngine({
         prepare: async ({ maxOutputTokens }) => ({

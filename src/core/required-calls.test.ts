@@ -60,7 +60,7 @@ describe('a required call', () => {
   test.each<[string, ToolChoice]>([
     ['required', { type: 'required' }],
     ['named', { type: 'required', names: ['f'] }],
-  ])('that does not come is asked for once more: %s', async (_, toolChoice) => {
+  ])('a required call that does not come is asked for once more: %s', async (_, toolChoice) => {
     const { events, asked } = await play([says('I refuse'), calls()], { toolChoice, seed: 7 })
     expect(events.map(({ type }) => type)).toEqual([
       'start',
@@ -74,14 +74,14 @@ describe('a required call', () => {
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 3, outputTokens: 4 } })
   })
 
-  test('that does not come twice is an error before the first event', async () => {
+  test('a required call that does not come twice is an error before the first event', async () => {
     const { events, asked, error } = await play([says('I refuse'), says('No')])
     expect(events.map(({ type }) => type)).toEqual(['start'])
     expect(asked).toHaveLength(2)
     expect(error).toMatchObject({ code: 'invalid-output', at: ['toolChoice'] })
   })
 
-  test('is asked for again for the choices that lack one', async () => {
+  test('a required call is asked for again for the choices that lack one', async () => {
     const { events, asked } = await play([[...calls(0), ...says('No', 1), ...calls(2)], calls(0)], { choices: 3, seed: 7 })
     expect(asked.map(({ choices }) => choices)).toEqual([3, 1])
     // The choices of the first try had 7, 8 and 9.
@@ -90,7 +90,7 @@ describe('a required call', () => {
     expect(finished).toEqual([0, 2, 1].map((choice) => [choice, 'tool-calls']))
   })
 
-  test('may come after text, which is held until then', async () => {
+  test('a required call may come after text, which is held until then', async () => {
     const { events } = await play([[{ type: 'raw-text', choice: 0, text: 'I look.' }, ...calls()]])
     expect(events.map(({ type }) => type).slice(0, 5)).toEqual([
       'start',
@@ -101,19 +101,22 @@ describe('a required call', () => {
     ])
   })
 
-  test.each(['length', 'content-filter'] as const)('is not missed in an answer that ended by %s', async (reason) => {
-    const { events, asked } = await play([says('I', 0, reason)])
-    expect(asked).toHaveLength(1)
-    expect(events.at(-2)).toMatchObject({ type: 'finish', reason })
-  })
+  test.each(['length', 'content-filter'] as const)(
+    'a required call is not missed in an answer that ended by %s',
+    async (reason) => {
+      const { events, asked } = await play([says('I', 0, reason)])
+      expect(asked).toHaveLength(1)
+      expect(events.at(-2)).toMatchObject({ type: 'finish', reason })
+    },
+  )
 
-  test('is missed in a truncated text where a grammar makes it the second time', async () => {
+  test('a required call is missed in a truncated text where a grammar makes it the second time', async () => {
     const { events, asked } = await play([says('I', 0, 'length'), calls()], { repeatsByGrammar: true })
     expect(asked[1]?.toolChoice).toMatchObject({ type: 'required', isRepeated: true })
     expect(events.at(-2)).toMatchObject({ type: 'finish', reason: 'tool-calls' })
   })
 
-  test('is not missed in a truncated reasoning without text, also where a grammar would make it the second time', async () => {
+  test('a required call is not missed in a truncated reasoning without text, also where a grammar would make it the second time', async () => {
     const reasoning: EngineEvent[] = [
       { type: 'reasoning-start', choice: 0 },
       { type: 'reasoning-delta', choice: 0, delta: 'Let me' },
@@ -125,7 +128,7 @@ describe('a required call', () => {
     expect(events.at(-2)).toMatchObject({ type: 'finish', reason: 'length' })
   })
 
-  test('is not missed in a refusal', async () => {
+  test('a required call is not missed in a refusal', async () => {
     const { asked, error } = await play([
       [
         { type: 'refusal-start', choice: 0 },
@@ -141,7 +144,7 @@ describe('a required call', () => {
     ['the engine guarantees it', { isCertain: true }],
     ['the model decides', { toolChoice: { type: 'auto' } }],
     ['none may be made', { toolChoice: { type: 'none' } }],
-  ])('is not looked for where %s', async (_, options) => {
+  ])('a required call is not looked for where %s', async (_, options) => {
     const { events, asked } = await play([says('Hello')], options)
     expect(asked).toHaveLength(1)
     expect(events.at(-1)?.type).toBe('usage')

@@ -16,7 +16,7 @@ describe('a run has cost', () => {
     ['the prompt that the engine has read', 10, [{ type: 'prompt-read', inputTokens: 12, cachedInputTokens: 0 }], 12],
     ['its output alone, where the engine cannot count the prompt', undefined, [text], 1],
     ['what the engine reports', 10, [text, text, shortUsage], 2],
-  ])('%s', (_, inputTokens, events, total) => {
+  ])('a run has cost %s', (_, inputTokens, events, total) => {
     const run = new RunObserver(1, inputTokens)
     for (const event of events) run.observe(event)
     expect(run.spent).toBe(total)

@@ -85,7 +85,7 @@ describe('seal', () => {
     expect(events[1]).toMatchObject({ type: 'error', error: { code: 'internal', cause } })
   })
 
-  test('after an abort, the reason of the signal is the failure, whatever the engine throws', async () => {
+  test('after an abort, the reason of the signal is the failure, no matter what the engine throws', async () => {
     const reason = new AppError('cancelled', 'enough')
     const abortError = new DOMException('This operation was aborted', 'AbortError')
     await expect(sealed(source(abortError), AbortSignal.abort(reason))).rejects.toBe(reason)

@@ -39,7 +39,7 @@ function startSlow(engine: Engine, busyWith: GenerationEvent['type'], requests =
 const types = (given: readonly GivenEvent[]) => given.map(({ type }) => type)
 
 describe('the slot of a run whose reader is slow', () => {
-  test.each([1, 2])('is free before the last event of %i requests is read, which comes last', async (requests) => {
+  test.each([1, 2])('the slot is free before the last event of %i requests is read, which comes last', async (requests) => {
     const { given, ends, load, read, ended } = startSlow(playingEngine([text, finish, shortUsage]), 'usage', requests)
     while (types(given).at(-1) !== 'usage') await immediate()
     expect(load()).toEqual({ busy: 0, queued: 0 })
@@ -50,7 +50,7 @@ describe('the slot of a run whose reader is slow', () => {
     expect(types(given).filter((type) => type === 'usage')).toHaveLength(1)
   })
 
-  test('goes to the next request while the last event is read', async () => {
+  test('the slot goes to the next request while the last event is read', async () => {
     const first = startSlow(playingEngine([text, finish, shortUsage]), 'usage')
     const second = generate({ now: () => 0 }, [request], { ...first.context, id: 'second' }).run(() => undefined)
     await second
@@ -59,7 +59,7 @@ describe('the slot of a run whose reader is slow', () => {
     await first.ended
   })
 
-  test('is free, and its reply complete, when the engine fails after its last event', async () => {
+  test('the slot is free, and its reply complete, when the engine fails after its last event', async () => {
     const { given, load, ended } = startSlow(playingEngine([text, finish, shortUsage, new Error('cleanup')]), 'error')
     await ended
     expect(types(given).slice(-2)).toEqual(['finish', 'usage'])
@@ -71,7 +71,7 @@ describe('a cancel of a run whose reader has stopped reading', () => {
   const requested = new AppError('cancelled', 'the request was cancelled', { keepsOutput: 'cancelled' })
   const gone = new AppError('cancelled', 'the client left')
 
-  test('frees the slot; the reader gets the end when it reads again, in order', async () => {
+  test('the cancel frees the slot; the reader gets the end when it reads again, in order', async () => {
     const { given, load, read, ended, cancel } = startSlow(playingEngine([text, text, finish, shortUsage]), 'text-delta')
     while (types(given).at(-1) !== 'text-delta') await immediate()
     expect(load()).toEqual({ busy: 1, queued: 0 })
@@ -84,7 +84,7 @@ describe('a cancel of a run whose reader has stopped reading', () => {
     expect(given.slice(3)).toEqual([{ type: 'text-end' }, { type: 'finish', reason: 'cancelled' }, { type: 'usage' }])
   })
 
-  test('that keeps no output ends with its error', async () => {
+  test('a run without kept output ends with the error of the cancel', async () => {
     const { given, load, read, ended, cancel } = startSlow(playingEngine([text, finish, shortUsage]), 'text-delta')
     while (types(given).at(-1) !== 'text-delta') await immediate()
     cancel(gone)
@@ -96,7 +96,7 @@ describe('a cancel of a run whose reader has stopped reading', () => {
     expect(types(given).at(-1)).toBe('error')
   })
 
-  test('does not free the slot before the engine has stopped', async () => {
+  test('the cancel does not free the slot before the engine has stopped', async () => {
     let stopped: () => void = () => undefined
     const stopping = new Promise<void>((resolve) => {
       stopped = resolve

@@ -91,7 +91,7 @@ describe('a request that reaches a limit of time', () => {
     expect(silent.error).toEqual(failure('first-token-timeout', 'limits.firstTokenMs'))
   })
 
-  test('between two tokens fails after what was generated', async () => {
+  test('the request between two tokens fails after what was generated', async () => {
     const steps = [10, 40, 40].map((afterMs) => ({ afterMs, event: text }))
     const { error, events } = await run({ stallMs: 50 }, steps).generate()
     expect(error).toBe('ok')
@@ -99,7 +99,7 @@ describe('a request that reaches a limit of time', () => {
     expect(events.at(-1)).toMatchObject({ error: failure('stall-timeout', 'limits.stallMs') })
   })
 
-  test('of the whole answer ends it with what was generated, for its length', async () => {
+  test('the request of the whole answer ends it with what was generated, for its length', async () => {
     const steps = Array.from({ length: 50 }, () => ({ afterMs: 20, event: text }))
     const { error, events, stopped } = await run({ generationMs: 50 }, steps).generate()
     expect(error).toBe('ok')
@@ -110,20 +110,20 @@ describe('a request that reaches a limit of time', () => {
     expect(stopped).toMatchObject([{ reason: 'deadline', afterMs: 70, limit: expect.stringContaining('limits.generationMs') }])
   })
 
-  test('while it embeds fails as it does before a first token', async () => {
+  test('the request while it embeds fails as it does before a first token', async () => {
     const { error } = await run({ firstTokenMs: 50 }, []).embed()
     expect(error).toEqual(failure('first-token-timeout', 'limits.firstTokenMs'))
   })
 })
 
 describe('the time', () => {
-  test('in which a reader holds up the engine is no stall', async () => {
+  test('the time in which a reader holds up the engine is no stall', async () => {
     const steps = [text, text, { type: 'finish', choice: 0, reason: 'stop' } as const].map((event) => ({ afterMs: 10, event }))
     const { events } = await run({ stallMs: 50 }, steps, { readerMs: 500 }).generate()
     expect(events.slice(0, 4).map(({ type }) => type)).toEqual(['start', 'text-delta', 'text-delta', 'finish'])
   })
 
-  test('of the whole answer begins with its first token', async () => {
+  test('the time of the whole answer begins with its first token', async () => {
     const steps = [100, 20, 20].map((afterMs) => ({ afterMs, event: text }))
     const { events } = await run({ generationMs: 50 }, steps).generate()
     expect(events.filter(({ type }) => type === 'text-delta')).toHaveLength(3)
@@ -140,7 +140,7 @@ test('a request without limits takes as long as it takes', async () => {
   expect(events.map(({ type }) => type)).toEqual(['start', 'text-delta', 'finish', 'error'])
 })
 
-test('a request that gets a slot at once waits for nothing', () => {
+test('a request that gets a slot immediately waits for nothing', () => {
   const context = contextOf(stubEngine({}))
   const limited = { ...context, model: { ...context.model, limits: { queueMs: 50 } } }
   const ticket = context.model.scheduler.enter(limited)

@@ -214,7 +214,7 @@ describe('the grammar of a schema', () => {
     ['two items of a kind', { type: 'array', contains: { type: 'null' }, minContains: 2 }, [[null, null]], [[null], []]],
     ['values of other types', { not: { type: ['string', 'null'] } }, [1, [], {}], ['a', null]],
     ['everything', true, [1, 'a', null, [[]], { a: { b: [1.5e3] } }], []],
-  ])('%s', (_, schema, accepted, rejected) => {
+  ])('the grammar of a schema allows its values only: %s', (_, schema, accepted, rejected) => {
     const compiled = compileJsonSchema(schema)
     expect(compiled).toMatchObject({ enforcement: 'full', unenforced: [] })
     checkGbnf(compiled.grammar)

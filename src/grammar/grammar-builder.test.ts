@@ -12,7 +12,7 @@ const weather = {
 }
 
 describe('a grammar of several parts', () => {
-  test('combines schemas, patterns and literals', () => {
+  test('a grammar of several parts combines schemas, patterns and literals', () => {
     const builder = createGrammarBuilder()
     const first = builder.addSchema(weather, { name: 'weather' })
     const second = builder.addSchema({ type: 'object', properties: { query: { type: 'string' } }, required: ['query'] })
@@ -26,14 +26,14 @@ describe('a grammar of several parts', () => {
     expect(matcher.matches('a "b"\\ {"city":"x","days":15}2024')).toBe(false)
   })
 
-  test('resolves the references of a part in the whole document', () => {
+  test('a grammar of several parts resolves the references of a part in the whole document', () => {
     const builder = createGrammarBuilder()
     const days = builder.addSchema(weather.properties.days, { document: weather })
     const matcher = createMatcher(builder.build(days).grammar)
     expect([matcher.matches('14'), matcher.matches('15')]).toEqual([true, false])
   })
 
-  test('shares the rule of strings with equal conditions, also with gaps', () => {
+  test('a grammar of several parts shares the rule of strings with equal conditions, also with gaps', () => {
     const grammarOf = (count: number) => {
       const link = () => ({ type: 'string', format: 'uri', minLength: 1, maxLength: 2083 })
       const properties = Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, link()]))
@@ -48,13 +48,13 @@ describe('a grammar of several parts', () => {
     ])
   })
 
-  test('shares the rule of equal schemas', () => {
+  test('a grammar of several parts shares the rule of equal schemas', () => {
     const builder = createGrammarBuilder()
     const names = [1, 2, 3].map(() => builder.addSchema(structuredClone(weather), { name: 'weather' }))
     expect(new Set(names).size).toBe(1)
   })
 
-  test('shares the rule of schemas that differ in descriptions', () => {
+  test('a grammar of several parts shares the rule of schemas that differ in descriptions', () => {
     const builder = createGrammarBuilder()
     const names = ['first', 'second'].map((description) =>
       builder.addSchema(
@@ -69,7 +69,7 @@ describe('a grammar of several parts', () => {
     expect(new Set(names).size).toBe(1)
   })
 
-  test('does not share the rules of schemas with references', () => {
+  test('a grammar of several parts does not share the rules of schemas with references', () => {
     const builder = createGrammarBuilder()
     const of = (type: string): string =>
       builder.addSchema({ type: 'object', properties: { a: { $ref: '#/$defs/a' } }, required: ['a'], $defs: { a: { type } } })
@@ -78,7 +78,7 @@ describe('a grammar of several parts', () => {
     expect(matcher.matches('{"a":null},{"a":null}')).toBe(false)
   })
 
-  test('reports a gap at each path, also of equal schemas', () => {
+  test('a grammar of several parts reports a gap at each path, also of equal schemas', () => {
     const builder = createGrammarBuilder()
     const list = { type: 'array', uniqueItems: true }
     const add = (names: readonly string[]): string =>
@@ -87,7 +87,7 @@ describe('a grammar of several parts', () => {
     expect(new Set(unenforced.map(({ path }) => path))).toEqual(new Set(['#/properties/a', '#/properties/b', '#/properties/c']))
   })
 
-  test('adds members of one document one by one', () => {
+  test('a grammar of several parts adds members of one document one by one', () => {
     const builder = createGrammarBuilder()
     const rules = Object.entries(weather.properties).map(([name, schema]) =>
       builder.addSchema(schema, { document: weather, name, rawUntil: '</p>', param: 'tools[0]' }),
@@ -96,7 +96,7 @@ describe('a grammar of several parts', () => {
     expect([matcher.matches('Oslo|14'), matcher.matches('Oslo|15')]).toEqual([true, false])
   })
 
-  test('shares the rules of raw strings of the same length', () => {
+  test('a grammar of several parts shares the rules of raw strings of the same length', () => {
     const lengthOf = (count: number): number => {
       const builder = createGrammarBuilder()
       const parts = Array.from({ length: count }, () => ({ type: 'string', maxLength: 60 }))
@@ -114,7 +114,7 @@ describe('a grammar of several parts', () => {
     )
   })
 
-  test('applies the limits to all parts together', () => {
+  test('a grammar of several parts applies the limits to all parts together', () => {
     const builder = createGrammarBuilder({ grammarChars: 2000 })
     const add = (index: number): string =>
       builder.addSchema({ type: 'object', properties: { [`key${index}`]: { enum: ['a'.repeat(300)] } } })
@@ -125,7 +125,7 @@ describe('a grammar of several parts', () => {
 
 describe('the cache', () => {
   const made = (grammar: string) => ({ grammar, enforcement: 'full', unenforced: [] }) as const
-  test('makes a grammar once for equal keys, and drops the least recently used', () => {
+  test('the cache makes a grammar once for equal keys, and drops the least recently used', () => {
     const cache = createGrammarCache({ entries: 2 })
     const log: string[] = []
     const find = (key: string) =>
@@ -137,7 +137,7 @@ describe('the cache', () => {
     expect(log).toEqual(['a', 'b', 'c', 'b'])
   })
 
-  test('drops grammars above a number of characters', () => {
+  test('the cache drops grammars above a number of characters', () => {
     const cache = createGrammarCache({ chars: 10 })
     let count = 0
     const make = () => {

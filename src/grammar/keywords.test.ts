@@ -25,19 +25,22 @@ describe.each(Object.entries({ ...valueKeywords, ...combiningKeywords }))('%s', 
     }
   })
 
-  test.each(cases.map((each) => [each]))('%j', ([schema, valid, invalid, narrowed = []]) => {
-    const { grammar, enforcement } = compileJsonSchema(schema)
-    checkGbnf(grammar)
-    const matcher = createMatcher(grammar)
-    const accepts = (value: unknown) => matcher.matches(JSON.stringify(value))
-    expect(valid.filter((value) => !accepts(value))).toEqual([])
-    expect(narrowed.filter(accepts)).toEqual([])
-    const isValid = ajv.compile(schema)
-    const random = createRandom(9)
-    const texts = Array.from({ length: 10 }, () => matcher.generate(random, 60))
-    const values: unknown[] = texts.map((text) => JSON.parse(text))
-    if (enforcement === 'partial') return
-    expect(invalid.filter(accepts)).toEqual([])
-    expect(values.filter((value) => !isValid(value))).toEqual([])
-  })
+  test.each(cases.map((each) => [each]))(
+    'the schema in %j allows the valid values only',
+    ([schema, valid, invalid, narrowed = []]) => {
+      const { grammar, enforcement } = compileJsonSchema(schema)
+      checkGbnf(grammar)
+      const matcher = createMatcher(grammar)
+      const accepts = (value: unknown) => matcher.matches(JSON.stringify(value))
+      expect(valid.filter((value) => !accepts(value))).toEqual([])
+      expect(narrowed.filter(accepts)).toEqual([])
+      const isValid = ajv.compile(schema)
+      const random = createRandom(9)
+      const texts = Array.from({ length: 10 }, () => matcher.generate(random, 60))
+      const values: unknown[] = texts.map((text) => JSON.parse(text))
+      if (enforcement === 'partial') return
+      expect(invalid.filter(accepts)).toEqual([])
+      expect(values.filter((value) => !isValid(value))).toEqual([])
+    },
+  )
 })

@@ -63,7 +63,7 @@ const texts = Array.from({ length: 4 }).reduce<readonly string[]>(
 )
 
 describe('the GBNF of a grammar in the language of Lark', () => {
-  test('allows the same texts, also where rules begin with themselves or repeat what is empty', () => {
+  test('the GBNF allows the same texts, also where rules begin with themselves or repeat what is empty', () => {
     let compared = 0
     fc.assert(
       fc.property(fc.tuple(tree, tree, tree), ([start, x, y]) => {

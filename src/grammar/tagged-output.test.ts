@@ -19,7 +19,7 @@ describe('a text with structures', () => {
     '<call:now>1</call>',
     'First <call:then>true</call>, then [it7 and <call:now>1</call> again.',
     '<<call:now>1</call>',
-  ])('has the JSON of their schemas where a trigger stands: %s', (text) => {
+  ])('a text with structures has the JSON of their schemas where a trigger stands: %s', (text) => {
     expect(createMatcher(grammar).matches(text)).toBe(true)
     expect(enforcement).toBe('full')
   })
@@ -31,7 +31,7 @@ describe('a text with structures', () => {
     '<call:now>1',
     'so [it6',
     '<call:then>true</call><call:now>',
-  ])('has nothing else behind a trigger: %s', (text) => {
+  ])('a text with structures has nothing else behind a trigger: %s', (text) => {
     expect(createMatcher(grammar).matches(text)).toBe(false)
   })
 })

@@ -89,7 +89,7 @@ describe('what is refused', () => {
     ],
     ['schemas that double', doubled(40), 'grammar-too-large', /too much work/],
     ['a huge repetition', { type: 'string', minLength: 10_000_000 }, 'grammar-too-large', /repetition/],
-  ])('%s', (_, schema, kind, message) => {
+  ])('the compiler refuses %s', (_, schema, kind, message) => {
     const error = refusal(schema, { param: 'schema' })
     expect(error.kind).toBe(kind)
     expect(error.message).toMatch(message)

@@ -60,9 +60,12 @@ test.skipIf(templates === undefined)('the 480 recorded renders of Python: same t
 })
 
 describe.skipIf(!hasVectors)('a small template', () => {
-  test.each(hasVectors ? readUnitCases() : [])('$name', ({ template, vars, expect: expected }) => {
-    const { render } = compileJinja(template, { rules: 'llama.cpp' })
-    expect(render(vars)).toBe(expected)
-    expect(plainText(render(foreignVariables(vars)))).toBe(expected)
-  })
+  test.each(hasVectors ? readUnitCases() : [])(
+    'the template $name prints the recorded text',
+    ({ template, vars, expect: expected }) => {
+      const { render } = compileJinja(template, { rules: 'llama.cpp' })
+      expect(render(vars)).toBe(expected)
+      expect(plainText(render(foreignVariables(vars)))).toBe(expected)
+    },
+  )
 })

@@ -276,12 +276,12 @@ const refused: readonly Refusal[] = [
 ]
 
 describe('a Jinja template', () => {
-  test.each(rows(printed))('prints what Python prints: $source', ({ source, expected, variables }) => {
+  test.each(rows(printed))('a Jinja template prints what Python prints: $source', ({ source, expected, variables }) => {
     expect(render(source, variables)).toBe(expected)
   })
 
   const refusals = refused.map(([source, kind, message, variables]) => ({ source, kind, message, variables }))
-  test.each(refusals)('refuses what Python refuses: $source', ({ source, kind, message, variables }) => {
+  test.each(refusals)('a Jinja template refuses what Python refuses: $source', ({ source, kind, message, variables }) => {
     const failed = { name: 'JinjaError', kind, message: expect.stringContaining(message) }
     expect(() => render(source, variables)).toThrow(expect.objectContaining(failed))
   })
@@ -294,7 +294,7 @@ describe('a Jinja template', () => {
     expect(() => compileJinja(source)).toThrow(expect.objectContaining({ kind: 'syntax', line }))
   })
 
-  test('may change its lists and print generators as JSON under the rules of llama.cpp', () => {
+  test('a Jinja template may change its lists and print generators as JSON under the rules of llama.cpp', () => {
     const source = "{% set xs = [1] %}{% set _ = xs.append(2) %}{{ xs }}{{ xs | map('string') | tojson }}"
     expect(render(source, {}, { rules: 'llama.cpp' })).toBe('[1, 2]["1", "2"]')
   })
@@ -303,15 +303,15 @@ describe('a Jinja template', () => {
     '{{ x.constructor }}{{ x.__proto__ }}{{ x.toString }}{{ x.hasOwnProperty }}',
     "{{ x['constructor'] }}{{ x['__proto__'] }}{{ ''['constructor'] }}{{ [].length }}{{ 'a'.length }}",
     '{{ constructor }}{{ __proto__ }}{{ toString }}{{ globalThis }}{{ process }}',
-  ])('reaches no property of JavaScript: %s', (source) => {
+  ])('a Jinja template reaches no property of JavaScript: %s', (source) => {
     expect(render(source, { x: {} })).toBe('')
   })
 
-  test('keeps a key of the caller called __proto__ as a key', () => {
+  test('a Jinja template keeps a key of the caller called __proto__ as a key', () => {
     expect(render('{{ x | tojson }}', { x: JSON.parse('{"__proto__": {"a": 1}}') })).toBe('{"__proto__": {"a": 1}}')
   })
 
-  test('ends with a failure: each of many templates that would take for ever, or all the memory', () => {
+  test('a Jinja template fails that would take for ever, or all the memory', () => {
     expect(hostileTemplates.length).toBeGreaterThan(120)
     const limits = { steps: 30_000, memory: 1 << 20 }
     const kinds = hostileTemplates.map((source) => {
@@ -324,14 +324,14 @@ describe('a Jinja template', () => {
     expect(kinds.filter((kind) => kind !== 'budget' && kind !== 'syntax')).toEqual([])
   })
 
-  test('has limits that grow with what it is given, and pays for each character a bounded number of times', () => {
+  test('a Jinja template has limits that grow with what it is given, and pays for each character a bounded number of times', () => {
     const source =
       '{% for m in messages %}{{ m.content | trim | replace("a", "b") | tojson }}{{ m.content.split("c") | length }}{% endfor %}'
     const messages = Array.from({ length: 200 }, (_, index) => ({ content: `${index} abc \n`.repeat(2000) }))
     expect(compileJinja(source).render({ messages }).length).toBeGreaterThan(3_500_000)
   })
 
-  test('says which names it reads', () => {
+  test('a Jinja template says which names it reads', () => {
     const { names } = compileJinja('{% if enable_thinking %}{{ messages[0].thinking }}{% endif %}')
     expect([...names].sort()).toEqual(['enable_thinking', 'messages'])
   })

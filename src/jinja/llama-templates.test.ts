@@ -15,7 +15,7 @@ const recorded: Readonly<Record<string, string>> = existsSync(recordedRenders)
   : {}
 
 describe.skipIf(templates === undefined)('a real chat template', () => {
-  test('is recorded', () => {
+  test('a real chat template is recorded', () => {
     const unknown = [...(templates ?? [])].filter(([name, source]) => recorded[name]?.split(' ')[0] !== hashOf(source))
     // Record again: npx vitest run --project e2e test/e2e/models/template-renders.test.ts -u
     expect(unknown.map(([name]) => name)).toEqual([])

@@ -75,7 +75,7 @@ describe('how tokens are drafted', () => {
       settings: { speculation: 'off' },
       expected: { draft: undefined, args: ['--mlock'] },
     },
-  ])('$name', ({ config, settings, expected }) => {
+  ])('the draft $name', ({ config, settings, expected }) => {
     const base = modelSchema.parse(config) as ConfiguredModel
     const files = settings.draftModel === undefined ? {} : { draft: [other] }
     const {
@@ -86,7 +86,7 @@ describe('how tokens are drafted', () => {
     expect({ ...changed, draft: drafted, speculation }).toMatchObject(expected)
   })
 
-  test('cannot be set on other engines', () => {
+  test('drafting cannot be set on other engines', () => {
     const fake = modelSchema.parse({ engine: 'fake', id: 'f', script: 'from-request' }) as ConfiguredModel
     const set = () => applySettings(fake, { draftModel: 'o' }, { draft: [small] })
     expect(set).toThrow(/draftModel.* cannot be set for model 'f' .* serve the model with llama or llama-server/)

@@ -86,7 +86,7 @@ describe('nothing is sent to an address that is not public, spelt as', () => {
     return found
   }
 
-  test.each(privateUrls)('%j', async (spelling) => {
+  test.each(privateUrls)('the fetch refuses the address %j', async (spelling) => {
     const error = await fetch(spelling.replaceAll('PORT', String(target.port)), { resolve, timeoutMs: 500 }).catch((e) => e)
     expect(error).toBeInstanceOf(AppError)
     expect(error).toMatchObject({ code: 'invalid-request', at: ['here'] })
@@ -135,7 +135,7 @@ test('a proxy of the environment is not used', async () => {
 })
 
 describe('redirects', () => {
-  test('are followed three times, to other hosts too', async () => {
+  test('redirects are followed three times, to other hosts too', async () => {
     handler = ({ url }, response) => {
       const hop = Number(url?.slice(1))
       if (hop === 0) response.end('picture')
@@ -146,7 +146,7 @@ describe('redirects', () => {
     await expect(fetch(urlOf('/4'), { resolve })).rejects.toThrow('is behind more than 3 redirects')
   })
 
-  test('lead only to hosts of the list, where there is one', async () => {
+  test('redirects lead only to hosts of the list, where there is one', async () => {
     const resolve = async () => [allowedHost]
     const domains = ['good.example']
     const options = { resolve, domains }
@@ -204,7 +204,7 @@ describe('is refused while it arrives:', () => {
     await expect(fetch(urlOf())).rejects.toThrow('answered with status 404')
   })
 
-  test('what is no HTTP', async () => {
+  test('an answer that is not HTTP', async () => {
     const odd = createTcpServer((socket) => socket.end('220 mail ready\r\n')).listen(0, allowedHost)
     await once(odd, 'listening')
     await expect(fetch(`http://${allowedHost}:${(odd.address() as AddressInfo).port}/`)).rejects.toThrow('cannot be fetched')
@@ -222,7 +222,7 @@ describe('is refused while it arrives:', () => {
 describe('a cancel', () => {
   const reason = new AppError('cancelled', 'enough')
 
-  test('while the bytes arrive closes the connection at once', async () => {
+  test('a cancel while the bytes arrive closes the connection immediately', async () => {
     handler = (_, response) => response.write('x')
     const controller = new AbortController()
     const fetching = fetch(urlOf(), {}, controller.signal).catch((error) => error)
@@ -232,7 +232,7 @@ describe('a cancel', () => {
     await expect.poll(() => server.sockets.size, { interval: 5 }).toBe(0)
   })
 
-  test('while a name is looked up does not wait for it', async () => {
+  test('a cancel while a name is looked up does not wait for it', async () => {
     const controller = new AbortController()
     const resolve = () => new Promise<never>(() => undefined)
     const fetching = fetch('http://slow.example/', { resolve }, controller.signal).catch((error) => error)

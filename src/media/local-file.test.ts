@@ -93,7 +93,7 @@ describe('nothing but the folder is read:', () => {
     '/proc/self/environ',
     '/proc/self/root/etc/passwd',
     'file:///dev/fd/0',
-  ])('%s', async (path) => {
+  ])('the reader refuses the path %s', async (path) => {
     const url = path.replace('BASE', base)
     await expect(read(url)).rejects.toMatchObject({
       code: 'invalid-request',

@@ -57,7 +57,7 @@ describe('the spelling does not matter:', () => {
     ['base64 that is percent-encoded', dataUrl(`image/png;base64,${encodeURIComponent(text)}`)],
     ['percent-encoded bytes', dataUrl(`image/png,${percent}`)],
     ['the alphabet of URLs', { type: 'base64', base64: bytes.toString('base64url') } as const],
-  ])('%s', async (_, source) => {
+  ])('the reader takes %s', async (_, source) => {
     expect(await read(source)).toEqual(await read(base64(bytes)))
   })
 })
@@ -100,7 +100,7 @@ describe('is refused by its place, with the reason:', () => {
       /100000 × 100000 pixels/,
     ],
     ['two hours', base64(silence(10, { claimedBytes: 2 * 3600 * 8000 })), 'audio', /lasts 7200 seconds/],
-  ])('%s', async (_, source, kind, message) => {
+  ])('the reader refuses %s', async (_, source, kind, message) => {
     await expect(read(source, kind)).rejects.toMatchObject({
       code: 'invalid-request',
       at,

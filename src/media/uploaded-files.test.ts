@@ -59,7 +59,7 @@ test('a file is there for its owner only, also after a restart, until it is dele
   expect(await namesIn(folder)).toEqual([])
 })
 
-test('of uploads that end at once, as many are kept as there may be', async () => {
+test('of uploads that end together, as many are kept as there may be', async () => {
   const files = open({ maxCount: 20 })
   const uploads = await Promise.allSettled(Array.from({ length: 40 }, () => add(files, 'ann', piecesOf('abc'))))
   const kept = uploads.filter(({ status }) => status === 'fulfilled')
@@ -68,7 +68,7 @@ test('of uploads that end at once, as many are kept as there may be', async () =
   expect(await namesIn(folder)).toHaveLength(40)
 })
 
-test('uploads of several processes that end at once keep no more than there may be', async () => {
+test('uploads of several processes that end together keep no more than there may be', async () => {
   const processes = Array.from({ length: 4 }, () => open({ maxCount: 10 }))
   await Promise.allSettled(processes.flatMap((files) => Array.from({ length: 10 }, () => add(files, 'ann', piecesOf('abc')))))
   const { length } = await open().list('ann')

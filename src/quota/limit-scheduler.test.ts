@@ -26,7 +26,7 @@ const never = new AbortController().signal
 const cost = { inputTokens: 10, maxOutputTokens: 20 }
 
 describe('a request of a key with limits', () => {
-  test('reserves with its first slot, and is settled when it leaves', async () => {
+  test('the request reserves with its first slot, and is settled when it leaves', async () => {
     const { scheduler, left } = open()
     const ticket = scheduler.enter(request())
     await ticket.ready(never)
@@ -43,7 +43,7 @@ describe('a request of a key with limits', () => {
     expect(left()).toEqual([1, 85])
   })
 
-  test('that leaves without a charge has used no tokens', async () => {
+  test('the request that leaves without a charge has used no tokens', async () => {
     const { scheduler, left } = open()
     const ticket = scheduler.enter(request())
     await ticket.slot(cost, never)
@@ -51,7 +51,7 @@ describe('a request of a key with limits', () => {
     expect(left()).toEqual([1, 100])
   })
 
-  test('that is cancelled while it waits has used no tokens, and its turn goes to others', async () => {
+  test('the request that is cancelled while it waits has used no tokens, and its turn goes to others', async () => {
     const { scheduler, left } = open()
     const first = scheduler.enter(request())
     await first.slot(cost, never)
@@ -76,14 +76,14 @@ describe('a request of a key with limits', () => {
     expect(scheduler.load).toMatchObject({ busy: 2, queued: 0 })
   })
 
-  test('that finds the queue full costs nothing', async () => {
+  test('the request that finds the queue full costs nothing', async () => {
     const { scheduler, left } = open({ slots: 1, maxQueued: 0 })
     await scheduler.enter(request()).slot(cost, never)
     expect(() => scheduler.enter(request())).toThrow(expect.objectContaining({ code: 'queue-full' }))
     expect(left()).toEqual([1, 70])
   })
 
-  test('that enters twice, such as to compact its conversation, is one request', async () => {
+  test('the request that enters twice, such as to compact its conversation, is one request', async () => {
     const { scheduler, left } = open()
     const { signal } = new AbortController()
     for (let count = 0; count < 3; count += 1) {
@@ -95,7 +95,7 @@ describe('a request of a key with limits', () => {
     expect(left()).toEqual([1, 70])
   })
 
-  test('that runs in parts has one reservation, which is settled with what all of them used', async () => {
+  test('the request that runs in parts has one reservation, which is settled with what all of them used', async () => {
     const { scheduler, left } = open({ slots: 3 })
     const { signal } = new AbortController()
     const ticket = scheduler.enter(request(signal))
@@ -111,7 +111,7 @@ describe('a request of a key with limits', () => {
     expect(left()).toEqual([1, 85])
   })
 
-  test('that only asks about the model is free, also when nothing is left', async () => {
+  test('the request that only asks about the model is free, also when nothing is left', async () => {
     const { scheduler, left } = open({ slots: 4 })
     for (let count = 0; count < 2; count += 1) await scheduler.enter(request()).slot(cost, never)
     const ticket = scheduler.enter(request(), 'free')

@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers())
 
 const share = (tokens: number) => ({ requests: 1, tokens, isStretched: false })
 
-test('what is counted is known at once', () => {
+test('what is counted is known immediately', () => {
   const counter = new MinuteCounter()
   void counter.take('a', share(5), {})
   void counter.take('a', share(2), {})

@@ -25,7 +25,7 @@ test('calls of tools are counted for themselves', async () => {
 })
 
 describe('requests', () => {
-  test('are counted per minute, which begins with the first', async () => {
+  test('requests are counted per minute, which begins with the first', async () => {
     const quotas = new Quotas()
     expect(quotas.states(quota)[0]).toEqual({ unit: 'requests', limit: 2, remaining: 2, resetMs: 0 })
     await quotas.admit(quota, cost(1, 1))
@@ -41,7 +41,7 @@ describe('requests', () => {
     await quotas.check(quota)
   })
 
-  test.each([-7_200_000, 7_200_000])('are counted for a minute, though the clock is set by %i ms', async (stepMs) => {
+  test.each([-7_200_000, 7_200_000])('requests are counted for a minute, though the clock is set by %i ms', async (stepMs) => {
     const quotas = new Quotas()
     await quotas.admit(quota, cost(1, 1))
     await quotas.admit(quota, cost(1, 1))
@@ -51,7 +51,7 @@ describe('requests', () => {
     await quotas.check(quota)
   })
 
-  test('that are refused cost nothing', async () => {
+  test('requests that are refused cost nothing', async () => {
     const quotas = new Quotas()
     await quotas.admit(quota, cost(50, 30))
     await expect(quotas.admit(quota, cost(30, 1))).rejects.toEqual(
@@ -60,13 +60,13 @@ describe('requests', () => {
     expect(quotas.states(quota)).toMatchObject([{ remaining: 1 }, { remaining: 20 }])
   })
 
-  test('that arrive together are counted together', async () => {
+  test('requests that arrive together are counted together', async () => {
     const quotas = new Quotas()
     const all = await Promise.allSettled([1, 2, 3, 4].map(() => quotas.admit(quota, cost(1, 1))))
     expect(all.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected'])
   })
 
-  test('of one account leave another alone', async () => {
+  test('requests of one account leave another alone', async () => {
     const quotas = new Quotas()
     const one = { ...quota, requestsPerMinute: 1 }
     await quotas.admit(one, cost(50, 50))
@@ -74,7 +74,7 @@ describe('requests', () => {
     expect(quotas.states({ ...one, account: 'b' })).toMatchObject([{ remaining: 1 }, { remaining: 100 }])
   })
 
-  test('are counted against the limit of the moment', async () => {
+  test('requests are counted against the limit of the moment', async () => {
     const quotas = new Quotas()
     await quotas.admit(quota, cost(1, 1))
     await expect(quotas.check({ ...quota, requestsPerMinute: 1 })).rejects.toThrow('1 requests per minute')
@@ -86,7 +86,7 @@ describe('tokens', () => {
   const left = (quotas: Quotas) => quotas.states({ account: 'a', tokensPerMinute: 100 })[0]?.remaining
   const tokens: KeyQuota = { account: 'a', tokensPerMinute: 100 }
 
-  test('are reserved, and then replaced by those that were used', async () => {
+  test('tokens are reserved, and then replaced by those that were used', async () => {
     const quotas = new Quotas()
     const reservation = await quotas.admit(tokens, cost(10, 50))
     expect(left(quotas)).toBe(40)
@@ -94,7 +94,7 @@ describe('tokens', () => {
     expect(left(quotas)).toBe(85)
   })
 
-  test('that were used beyond the reservation are counted', async () => {
+  test('tokens that were used beyond the reservation are counted', async () => {
     const quotas = new Quotas()
     const reservation = await quotas.admit(tokens, cost(10, 500))
     expect(left(quotas)).toBe(0)
@@ -102,7 +102,7 @@ describe('tokens', () => {
     await expect(quotas.check(tokens)).rejects.toThrow('of which 130 are used or reserved')
   })
 
-  test('are stretched for one request of a minute at a time', async () => {
+  test('tokens are stretched for one request of a minute at a time', async () => {
     const quotas = new Quotas()
     const small = await quotas.admit(tokens, cost(10, 10))
     const stretched = await quotas.admit(tokens, cost(10, 500))
@@ -112,7 +112,7 @@ describe('tokens', () => {
     expect(await quotas.admit(tokens, cost(1, 500))).toMatchObject({ tokens: 70, isStretched: true })
   })
 
-  test('that were reserved in an earlier minute are not given to the next', async () => {
+  test('tokens that were reserved in an earlier minute are not given to the next', async () => {
     const quotas = new Quotas()
     const reservation = await quotas.admit(tokens, cost(10, 50))
     vi.advanceTimersByTime(60_000)
@@ -121,13 +121,13 @@ describe('tokens', () => {
     expect(left(quotas)).toBe(70)
   })
 
-  test('of a request without an output limit are estimated', async () => {
+  test('tokens of a request without an output limit are estimated', async () => {
     const quotas = new Quotas()
     await quotas.admit({ account: 'a', tokensPerMinute: 10_000 }, { inputTokens: 4 })
     expect(quotas.states({ account: 'a', tokensPerMinute: 10_000 })[0]?.remaining).toBe(10_000 - 4 - 4096)
   })
 
-  test('for a prompt that is larger than the limit do not come by waiting', async () => {
+  test('tokens for a prompt that is larger than the limit do not come by waiting', async () => {
     const refused = new Quotas().admit(tokens, cost(101, 1))
     await expect(refused).rejects.toEqual(exceeded({ retryAfterMs: undefined }))
     await expect(refused).rejects.toThrow('the prompt has 101 tokens, but the limit of this API key is 100 tokens per minute')
@@ -196,7 +196,7 @@ describe('budgets', () => {
   const day: KeyQuota = { account: 'a', tokensPerDay: 100 }
   const spent = (limit: object) => expect.objectContaining({ code: 'budget-exceeded', ...limit })
 
-  test('begin again with the day and the month of UTC', async () => {
+  test('budgets begin again with the day and the month of UTC', async () => {
     vi.setSystemTime(Date.UTC(2030, 0, 30, 23))
     const quotas = new Quotas()
     const both = { account: 'a', tokensPerDay: 100, tokensPerMonth: 150 }
@@ -218,7 +218,7 @@ describe('budgets', () => {
     await quotas.admit(both, cost(50, 50))
   })
 
-  test('are reserved, and settled with what was used; nothing runs on less than it may use', async () => {
+  test('budgets are reserved, and settled with what was used; nothing runs on less than it may use', async () => {
     const quotas = new Quotas()
     const reservation = await quotas.admit(day, cost(10, 90))
     await expect(quotas.check(day)).rejects.toEqual(spent({ exceeded: { unit: 'tokens', limit: 100, used: 100, requested: 1 } }))
@@ -227,7 +227,7 @@ describe('budgets', () => {
     await quotas.admit(day, cost(10, 60))
   })
 
-  test('of a request that its minute refuses are given back, and the other way round', async () => {
+  test('budgets of a request that its minute refuses are given back, and the other way round', async () => {
     const quotas = new Quotas()
     const limited = { ...day, requestsPerMinute: 1, group: { name: 'g', requestsPerMinute: 5, tokensPerDay: 1000 } }
     await quotas.admit(limited, cost(10, 10))
@@ -239,7 +239,7 @@ describe('budgets', () => {
     await expect(quotas.admit({ ...limited, account: 'h' }, cost(1, 1))).rejects.toThrow("the group 'g' of this API key")
   })
 
-  test('of a group are those of all its keys', async () => {
+  test('budgets of a group are those of all its keys', async () => {
     const quotas = new Quotas()
     const of = (account: string): KeyQuota => ({ account, group: { name: 'team', tokensPerMonth: 100 } })
     await quotas.admit(of('a'), cost(10, 50))
@@ -249,7 +249,7 @@ describe('budgets', () => {
     await quotas.admit({ account: 'b' }, cost(10, 50))
   })
 
-  test('hold however requests race, and however much of what they may use they do use', async () => {
+  test('budgets hold however requests race, and however much of what they may use they do use', async () => {
     const requests = fc.array(
       fc.record({ input: fc.nat(20), output: fc.nat(40), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
     )

@@ -41,7 +41,7 @@ test('processes see what the others have used, when it matters', async () => {
   expect(left(there)).toEqual([1, 30])
 })
 
-test('what others give back is there at once for a process that knew of nothing left', async () => {
+test('what others give back is there immediately for a process that knew of nothing left', async () => {
   const { join } = open()
   const [here, there] = [join(), join()]
   const all = await there.admit(quota, { inputTokens: 50, maxOutputTokens: 50 })

@@ -13,7 +13,7 @@ describe('requests for models that share the memory', () => {
     expect(memory.memory()).toEqual({ budgetBytes: 10, usedBytes: 10 })
   })
 
-  test('wait until the other model has ended what it runs', async () => {
+  test('requests wait until the other model has ended what it runs', async () => {
     const memory = createMemory()
     const [a, b] = [addModel(memory, 'a'), addModel(memory, 'b')]
     const first = await begin(a)
@@ -29,7 +29,7 @@ describe('requests for models that share the memory', () => {
     expect(memory.status()).toMatchObject([{ state: 'absent' }, { state: 'loaded' }])
   })
 
-  test('that wait for a slot of a model do not keep it, and get their slot when it is back', async () => {
+  test('requests that wait for a slot of a model do not keep it, and get their slot when it is back', async () => {
     const memory = createMemory()
     const [a, b] = [addModel(memory, 'a'), addModel(memory, 'b')]
     const order: string[] = []
@@ -49,7 +49,7 @@ describe('requests for models that share the memory', () => {
     expect(a.counts).toEqual({ loads: 2, unloads: 1 })
   })
 
-  test('may leave while they wait; the model is then not loaded for them', async () => {
+  test('requests may leave while they wait; the model is then not loaded for them', async () => {
     const memory = createMemory()
     const [a, b] = [addModel(memory, 'a'), addModel(memory, 'b')]
     const running = await begin(a)
@@ -78,14 +78,14 @@ describe('requests for models that share the memory', () => {
     ;(await begin(a)).end()
   })
 
-  test('are refused for a model that needs more memory than there is in all, with its numbers', async () => {
+  test('requests are refused for a model that needs more memory than there is in all, with its numbers', async () => {
     const memory = createMemory()
     const a = addModel(memory, 'a', { bytes: 11 })
     await expect(begin(a)).rejects.toThrow('a needs 11 of 10')
     expect(a.counts.loads).toBe(0)
   })
 
-  test('are admitted and refused by a budget that has changed, with its numbers', async () => {
+  test('requests are admitted and refused by a budget that has changed, with its numbers', async () => {
     const memory = createMemory()
     const a = addModel(memory, 'a', { bytes: 11 })
     memory.changeLimits({ budgetBytes: 12, minResidencyMs: 0, idleGraceMs: 0 })
@@ -96,7 +96,7 @@ describe('requests for models that share the memory', () => {
     await expect(begin(addModel(memory, 'b', { bytes: 10 }))).rejects.toThrow('b needs 10 of 9')
   })
 
-  test('get the memory of a model that failed for good', async () => {
+  test('requests get the memory of a model that failed for good', async () => {
     const memory = createMemory()
     const [a, b] = [addModel(memory, 'a'), addModel(memory, 'b')]
     await begin(a)
@@ -106,7 +106,7 @@ describe('requests for models that share the memory', () => {
     ;(await waiting).end()
   })
 
-  test('are all served when many alternate between models that do not fit together', async () => {
+  test('requests are all served when many alternate between models that do not fit together', async () => {
     const memory = createMemory()
     const models = [addModel(memory, 'a'), addModel(memory, 'b'), addModel(memory, 'c', { bytes: 4, slots: 2 })] as const
     const serve = async (model: (typeof models)[number]) => {
@@ -155,7 +155,7 @@ describe('commands', () => {
     expect(a.counts).toEqual({ loads: 2, unloads: 1 })
   })
 
-  test('leave a model alone whose requests do not end in time, unless forced', async () => {
+  test('commands leave a model alone whose requests do not end in time, unless forced', async () => {
     const memory = createMemory()
     const a = addModel(memory, 'a')
     await begin(a)

@@ -331,7 +331,7 @@ const cases: readonly (readonly [name: string, steps: readonly Step[]])[] = [
 ]
 
 describe('the rules of residency', () => {
-  it.each(cases)('%s', (_, steps) => {
+  it.each(cases)('the schedule follows the rules: %s', (_, steps) => {
     const { report } = createRules({
       ...Object.fromEntries(['a', 'b', 'c', 'd', 'small', 'large'].map((id) => [id, {}])),
       pinned: { isPinned: true },
@@ -340,7 +340,7 @@ describe('the rules of residency', () => {
     for (const [atMs, event, effects] of steps) expect([event, ...report(event, atMs).effects]).toEqual([event, ...effects])
   })
 
-  it('say when to ask again', () => {
+  it('the rules of residency say when to ask again', () => {
     const { report } = createRules({ a: {}, b: {} })
     for (const [atMs, event] of loaded('a', 6)) report(event, atMs)
     report('B wants b', 200)
@@ -348,7 +348,7 @@ describe('the rules of residency', () => {
     expect(report('first ends a', 300).wakeAtMs).toBe(1300)
   })
 
-  it('follow other limits: who waits is admitted or refused by them, and idle models leave by them', () => {
+  it('the rules of residency follow other limits: who waits is admitted or refused by them, and idle models leave by them', () => {
     const { report, rules, change } = createRules({ a: {}, b: {}, c: {}, brief: { idleTtlMs: 60_000 } })
     for (const [atMs, event] of loaded('a', 6)) report(event, atMs)
     report('B wants b', 200)
@@ -365,7 +365,7 @@ describe('the rules of residency', () => {
     expect(change({ budgetBytes: 5, minResidencyMs: 0, idleGraceMs: 0, idleTtlMs: 100 }, 700).effects).toEqual(['unload a: idle'])
   })
 
-  it('count the memory that is in use or being freed', () => {
+  it('the rules of residency count the memory that is in use or being freed', () => {
     const { report, rules } = createRules({ a: {}, b: {} })
     for (const [atMs, event] of loaded('a', 6)) report(event, atMs)
     report('a gets evict', 200)

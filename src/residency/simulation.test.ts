@@ -102,18 +102,18 @@ describe('two agents that alternate between two models that do not fit together'
     twoMinutes,
   )
 
-  test('are both served all the time, and no request fails', () => {
+  test('the two agents are both served all the time, and no request fails', () => {
     expect(refused).toEqual([])
     expect(served.length).toBeGreaterThan(60)
     expect(Math.abs(of('a').length - of('b').length)).toBeLessThan(served.length / 5)
   })
 
-  test('share the time in slices: a load serves many requests', () => {
+  test('the two agents share the time in slices: a load serves many requests', () => {
     expect(loads.length).toBeLessThanOrEqual(twoMinutes / limits.minResidencyMs)
     expect(served.length / loads.length).toBeGreaterThan(6)
   })
 
-  test('wait no longer than one turn of the other model', () => {
+  test('the two agents wait no longer than one turn of the other model', () => {
     expect(longestWaitMs()).toBeLessThanOrEqual(turnMs(800))
   })
 

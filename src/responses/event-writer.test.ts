@@ -17,7 +17,7 @@ function open(store: () => Promise<void> = async () => undefined) {
   return { writer, batches, failures }
 }
 
-test('events are stored a quarter of a second after the first, all at once and in order', async () => {
+test('events are stored a quarter of a second after the first, together and in order', async () => {
   const { writer, batches } = open()
   writer.add([eventOf(0), eventOf(1)])
   vi.advanceTimersByTime(249)

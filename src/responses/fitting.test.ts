@@ -52,20 +52,20 @@ describe('a conversation that a server refuses after the start', () => {
     [4, 3, 2],
     [8, 2, 7],
     [8, 8, 1],
-  ])('of %i turns with room for %i loses the oldest %i, and starts once', async (turns, room, gone) => {
+  ])('the conversation of %i turns with room for %i loses the oldest %i, and starts once', async (turns, room, gone) => {
     const { dropped, starts, records } = await shorten(turns, room)
     expect(dropped).toEqual(Array.from({ length: gone }, (_, index) => `input[${index}]`))
     expect([starts, records.map(({ outcome }) => outcome)]).toEqual([1, ['ok']])
   })
 
-  test('of many turns takes few tries, and loses an eighth too many at most', async () => {
+  test('the conversation of many turns takes few tries, and loses an eighth too many at most', async () => {
     const { dropped, tries } = await shorten(400, 101)
     expect(dropped.length).toBeGreaterThanOrEqual(300)
     expect(dropped.length).toBeLessThanOrEqual(338)
     expect(tries).toBeLessThan(60)
   })
 
-  test('is refused when no turn is left, and when it may lose none', async () => {
+  test('the conversation is refused when no turn is left, and when it may lose none', async () => {
     for (const result of [await shorten(4, 0), await shorten(4, 2, 'disabled')]) {
       expect(result).toMatchObject({
         failure: { code: 'context-length-exceeded' },

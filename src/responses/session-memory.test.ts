@@ -8,7 +8,7 @@ function item(sizeBytes: number): StoredItem {
 }
 
 describe('the memory of a connection', () => {
-  test('has the last response of each lane', () => {
+  test('the memory has the last response of each lane', () => {
     const memory = new SessionMemory(1000)
     const [one, two, other] = [[item(20)], [item(20)], [item(20)]]
     memory.remember('a', 'one', one)
@@ -17,7 +17,7 @@ describe('the memory of a connection', () => {
     expect([memory.recall('one'), memory.recall('two'), memory.recall('other')]).toEqual([undefined, two, other])
   })
 
-  test('loses the lanes that were not used for longest when all are too large', () => {
+  test('the memory loses the lanes that were not used for longest when all are too large', () => {
     const memory = new SessionMemory(1000)
     memory.remember('a', 'one', [item(400)])
     memory.remember('b', 'two', [item(400)])
@@ -26,7 +26,7 @@ describe('the memory of a connection', () => {
     expect(['two', 'three', 'four'].map((id) => memory.recall(id) !== undefined)).toEqual([false, true, true])
   })
 
-  test('has no history that is larger than the limit', () => {
+  test('the memory has no history that is larger than the limit', () => {
     const memory = new SessionMemory(1000)
     memory.remember('a', 'one', [item(400)])
     memory.remember('a', 'two', [item(600), item(600)])

@@ -45,7 +45,7 @@ test('spans wait for others, and are sent together', async () => {
   expect(exporter.counts).toEqual({ exported: 3, dropped: 0, failed: 0 })
 })
 
-test('a full batch is sent at once', async () => {
+test('a full batch is sent immediately', async () => {
   const { add, sent } = create([{ status: 200 }])
   add(512)
   await turn()

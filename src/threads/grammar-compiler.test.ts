@@ -32,7 +32,7 @@ describe('GrammarCompiler', () => {
     expect(await compiler.compile(request)).toEqual(compileOutput(request))
   })
 
-  test('caches grammars', async () => {
+  test('GrammarCompiler caches grammars', async () => {
     const request = schemaRequest({ type: 'boolean' })
     expect(await compiler.compile(request)).toBe(await compiler.compile(request))
   })
@@ -55,11 +55,11 @@ describe('GrammarCompiler', () => {
       { code: 'unsupported-field', param: 'regex' },
     ],
     ['too much', schemaRequest({ minLength: 1e9 }), { code: 'unsupported-field', param: 'response_format' }],
-  ])('refuses %s with the code and the field of the request', async (_, request, failure) => {
+  ])('GrammarCompiler refuses %s with the code and the field of the request', async (_, request, failure) => {
     await expect(compiler.compile(request)).rejects.toMatchObject({ name: 'AppError', ...failure })
   })
 
-  test('leaves this thread responsive meanwhile', async () => {
+  test('GrammarCompiler leaves this thread responsive meanwhile', async () => {
     const patient = new GrammarCompiler({ timeoutMs: 60_000 })
     onTestFinished(() => patient.close())
     await patient.compile(schemaRequest({ type: 'null' }))
@@ -67,7 +67,7 @@ describe('GrammarCompiler', () => {
     expect(turns).toBeGreaterThan(100)
   })
 
-  test('refuses work past the time limit, and compiles the next request', async () => {
+  test('GrammarCompiler refuses work past the time limit, and compiles the next request', async () => {
     const hasty = new GrammarCompiler({ timeoutMs: 200 })
     try {
       await expect(hasty.compile(slowRequest(2))).rejects.toMatchObject({

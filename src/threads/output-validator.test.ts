@@ -52,7 +52,7 @@ describe('OutputValidator', () => {
     { $dynamicRef: '#a' },
     { pattern: '(' },
     { [gbnfKeyword]: 'root ::= nothing' },
-  ])('%j is no schema to check by', async (schema) => {
+  ])('%j is not a schema to check by', async (schema) => {
     expect(await validator.canCheck(schema)).toBe(false)
   })
 

@@ -15,7 +15,7 @@ describe('TemplateReader', () => {
     ['a word that switches nothing', '{{ messages[0].content }}{# enable_thinking #}', undefined],
     ['no switch', '{{ messages[0].content }}', undefined],
     ['a template that does not parse', '{% if enable_thinking %}', undefined],
-  ])('%s', async (_, template, expected) => {
+  ])('TemplateReader finds the switch of thinking in %s', async (_, template, expected) => {
     expect((await reader.readThinking(template)).thinkingSwitch).toBe(expected)
   })
 

@@ -30,10 +30,10 @@ test.each<[string, ChatLine]>([
   ['/load', { type: 'load', file: '' }],
   ['/retry', { type: 'retry' }],
   ['a paste\n\n', { type: 'message', text: 'a paste' }],
-])('%j is %j', (text, expected) => {
+])('the line %j is read as %j', (text, expected) => {
   expect(readChatLine({ text, isQuoted: false })).toEqual(expected)
 })
 
-test('what stands in triple quotes is a message, whatever it begins with', () => {
+test('what stands in triple quotes is a message, no matter how it begins', () => {
   expect(readChatLine({ text: '/bye', isQuoted: true })).toEqual({ type: 'message', text: '/bye' })
 })

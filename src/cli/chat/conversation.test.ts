@@ -13,7 +13,7 @@ function talk(question: string, answer: string) {
 }
 
 describe('a conversation', () => {
-  test('sends the system prompt, what was said, and the settings as the fields of a request', () => {
+  test('a conversation sends the system prompt, what was said, and the settings as the fields of a request', () => {
     conversation.system = 'Be brief.'
     conversation.set('Top-P', '0.9')
     conversation.set('stop', 'END')
@@ -31,14 +31,14 @@ describe('a conversation', () => {
     })
   })
 
-  test('keeps no question without an answer', () => {
+  test('a conversation keeps no question without an answer', () => {
     conversation.ask('m', 'fails')
     expect(conversation.ask('m', 'next').messages).toEqual([{ role: 'user', content: 'next' }])
     talk('stopped at once', '')
     expect(conversation.ask('m', 'next').messages).toEqual([{ role: 'user', content: 'next' }])
   })
 
-  test('asks the newest question again, answered or not', () => {
+  test('a conversation asks the newest question again, answered or not', () => {
     expect(conversation.retake()).toBeUndefined()
     talk('one', 'two')
     expect(conversation.ask('m', conversation.retake() ?? '').messages).toEqual([{ role: 'user', content: 'one' }])
@@ -48,7 +48,7 @@ describe('a conversation', () => {
     expect(conversation.ask('m', 'fails').messages).toHaveLength(3)
   })
 
-  test('loses a setting that is set to nothing', () => {
+  test('a conversation loses a setting that is set to nothing', () => {
     conversation.set('seed', '7')
     expect(conversation.describe()).toBe('seed  7')
     conversation.set('seed', '')
@@ -59,11 +59,11 @@ describe('a conversation', () => {
     ['temprature', '1', "there is no setting 'temprature'; did you mean 'temperature'?"],
     ['colour', 'red', "there is no setting 'colour'; /set takes: system, temperature"],
     ['top_k', 'many', "top_k is a number, not 'many'"],
-  ])('refuses /set %s %s', (name, value, message) => {
+  ])('a conversation refuses /set %s %s', (name, value, message) => {
     expect(() => conversation.set(name, value)).toThrow(message)
   })
 
-  test('is the same after it was saved and loaded', () => {
+  test('a conversation is the same after it was saved and loaded', () => {
     conversation.system = 'Be brief.'
     conversation.set('temperature', '0')
     conversation.set('stop', 'END')
@@ -76,14 +76,17 @@ describe('a conversation', () => {
     expect(other.retake()).toBe('one')
   })
 
-  test.each(['no JSON', '{}', '{"messages":[{"role":"tool","content":"x"}]}', '[]'])('does not load %s', (text) => {
-    talk('one', 'two')
-    const before = conversation.save('m')
-    expect(() => conversation.load(text)).toThrow('it is not a conversation that /save wrote')
-    expect(conversation.save('m')).toBe(before)
-  })
+  test.each(['no JSON', '{}', '{"messages":[{"role":"tool","content":"x"}]}', '[]'])(
+    'a conversation does not load %s',
+    (text) => {
+      talk('one', 'two')
+      const before = conversation.save('m')
+      expect(() => conversation.load(text)).toThrow('it is not a conversation that /save wrote')
+      expect(conversation.save('m')).toBe(before)
+    },
+  )
 
-  test('is empty after it was forgotten, and keeps its settings', () => {
+  test('a conversation is empty after it was forgotten, and keeps its settings', () => {
     conversation.set('seed', '7')
     talk('one', 'two')
     conversation.clear()

@@ -26,7 +26,7 @@ describe('a message', () => {
   })
   const read = (text: string) => withImages(text, { base, userHome: base })
 
-  test('has the images whose paths are in it, before its text', async () => {
+  test('a message has the images whose paths are in it, before its text', async () => {
     writeFileSync(join(base, 'cat.jpg'), 'meow')
     expect(await read('what is ~/cat.jpg?')).toEqual({
       content: [
@@ -37,7 +37,7 @@ describe('a message', () => {
     })
   })
 
-  test('stays a text where there is no such file; a path is named', async () => {
+  test('a message stays a text where there is no such file; a path is named', async () => {
     expect(await read('name it cat.png')).toEqual({ content: 'name it cat.png', notes: [] })
     expect(await read('look at ./cat.png')).toEqual({
       content: 'look at ./cat.png',
@@ -45,7 +45,7 @@ describe('a message', () => {
     })
   })
 
-  test('leaves out an image that is too large for a request', async () => {
+  test('a message leaves out an image that is too large for a request', async () => {
     writeFileSync(join(base, 'large.png'), '')
     truncateSync(join(base, 'large.png'), 30_000_000)
     const { content, notes } = await read('./large.png')

@@ -10,16 +10,16 @@ function described(partsMs: readonly number[], outputTokens: number | undefined)
 }
 
 describe('the speed of a reply', () => {
-  test('counts the tokens after the first by the time after the first', () => {
+  test('the speed of a reply counts the tokens after the first by the time after the first', () => {
     expect(described([500, 1000, 2500], 41)).toBe('41 tokens, 20.0 tokens/s, the first after 0.50 s')
   })
 
-  test('has no rate when one token, or one part, is all there is', () => {
+  test('the speed of a reply has no rate when one token, or one part, is all there is', () => {
     expect(described([250], 1)).toBe('1 token, the first after 0.25 s')
     expect(described([250], 9)).toBe('9 tokens, the first after 0.25 s')
   })
 
-  test('is not shown for a reply that is empty or was not counted', () => {
+  test('the speed of a reply is not shown for a reply that is empty or was not counted', () => {
     expect(described([], 0)).toBeUndefined()
     expect(described([100, 200], undefined)).toBeUndefined()
   })

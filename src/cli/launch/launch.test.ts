@@ -14,18 +14,18 @@ describe('the model of an agent', () => {
     ['quick', 'org/second'],
     ['first', 'first'],
     [undefined, 'org/second'],
-  ])('%s is %s', (wanted, id) => {
+  ])('the model for %s is %s', (wanted, id) => {
     expect(chooseModel(cards, wanted).id).toBe(id)
   })
 
-  test('is the first where none is the default', () => {
+  test('the model of an agent is the first where none is the default', () => {
     expect(chooseModel([{ id: 'first' }, { id: 'second' }], undefined).id).toBe('first')
   })
 
   test.each([
     ['third', cards, "the server has no model 'third'; available: first, org/second"],
     [undefined, [], 'the server has no models'],
-  ])('cannot be %s', (wanted, available, message) => {
+  ])('the model of an agent cannot be %s', (wanted, available, message) => {
     expect(() => chooseModel(available, wanted)).toThrow(message)
   })
 })

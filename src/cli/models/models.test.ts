@@ -44,7 +44,7 @@ async function fetched(shortName: string): Promise<string> {
 describe('models on this disk', () => {
   const server = { url: 'http://127.0.0.1:9' }
 
-  test('are listed by their short names and sources, without a server', async () => {
+  test('models on this disk are listed by their short names and sources, without a server', async () => {
     await fetched('qwen3:8b')
     await list({ server, isServerNamed: false, loadConfig: () => load() })
     expect(printed()).toMatch(
@@ -52,7 +52,7 @@ describe('models on this disk', () => {
     )
   })
 
-  test('are not what a server has that the user named', async () => {
+  test('models on this disk are not what a server has that the user named', async () => {
     await expect(list({ server, isServerNamed: true, loadConfig: () => load() })).rejects.toThrow('cannot be reached')
   })
 
@@ -72,7 +72,7 @@ describe('models on this disk', () => {
     await expect(showModel('org/fake', { template: true, server: asked, loadConfig: load })).rejects.toThrow(/org\/fake/)
   })
 
-  test('are shown with what their files say and what they need', async () => {
+  test('models on this disk are shown with what their files say and what they need', async () => {
     const path = await fetched('qwen3:8b')
     await showModel('qwen3:8b', { template: false, server, loadConfig: load })
     for (const line of [
@@ -88,13 +88,13 @@ describe('models on this disk', () => {
     expect(printed()).toContain(path)
   })
 
-  test('have a template that can be printed alone', async () => {
+  test('models on this disk have a template that can be printed alone', async () => {
     await showModel('dragoman-tiny', { template: true, server, loadConfig: load })
     expect(lines).toHaveLength(1)
     expect(printed()).toContain('{%')
   })
 
-  test('are deleted by their short names', async () => {
+  test('models on this disk are deleted by their short names', async () => {
     const path = await fetched('qwen3:8b')
     await removeModel('qwen3:8b', { server, loadConfig: load })
     expect(printed()).toMatch(/^removed qwen3:8b: [\d.]+ MB are free$/)
@@ -107,12 +107,12 @@ describe('models on this disk', () => {
     )
   })
 
-  test('stay where they are files of Dragoman itself or of the user', async () => {
+  test('models on this disk stay where they are files of Dragoman itself or of the user', async () => {
     await expect(removeModel('dragoman-tiny', { server, loadConfig: load })).rejects.toThrow('is a file of your own')
     expect(existsSync(builtinModel.path)).toBe(true)
   })
 
-  test('are named with what is near, where there is none', async () => {
+  test('models on this disk are named with what is near, where there is none', async () => {
     await expect(showModel('dragoman-tyny', { template: false, server, loadConfig: load })).rejects.toThrow(
       "did you mean 'dragoman-tiny'?",
     )
@@ -127,7 +127,7 @@ describe('a search', () => {
     expect(printed()).toContain('This machine has 4 cores, 8.0 GB of memory and no GPU; * is proposed for it.')
   })
 
-  test('with a text also asks Hugging Face', async () => {
+  test('a search with a text also asks Hugging Face', async () => {
     const { origin, close } = await listenOnLoopback((_, response) => response.end('[{"id":"o/r","downloads":23456,"likes":7}]'))
     onTestFinished(close)
     vi.stubEnv('HF_ENDPOINT', origin)

@@ -51,7 +51,7 @@ test.each(['<html>', '{}', '[]', 'null'])('the response %j is not that of a mode
   await expect(listModels(server)).rejects.toThrow('is not a model server: its /v1/models is not a list')
 })
 
-test('a server that asks for a key is told apart from one that refuses it', async () => {
+test('a server that asks for a key is distinguished from one that refuses it', async () => {
   next = { status: 401, body: errorBody('no API key was sent') }
   await expect(listModels({ url: server.url })).rejects.toThrow('asks for an API key: set DRAGOMAN_API_KEY')
 })
@@ -71,7 +71,7 @@ describe('chat', () => {
     choices: [{ delta: { content }, finish_reason }],
   })
 
-  test('yields the texts that are not empty, and the finish reason', async () => {
+  test('chat yields the texts that are not empty, and the finish reason', async () => {
     expect(await answer(chunk(''), chunk('0'), chunk(null), chunk('é'), chunk(undefined, 'length'), { choices: [] })).toEqual([
       { type: 'text', text: '0' },
       { type: 'text', text: 'é' },
@@ -80,7 +80,7 @@ describe('chat', () => {
   })
 
   test.each([['reasoning'], ['reasoning_content'], ['reasoning', 'reasoning_content']])(
-    'yields reasoning of %s once',
+    'chat yields reasoning of %s once',
     async (...names) => {
       const delta = Object.fromEntries(names.map((name) => [name, 'Hm']))
       expect(await answer({ choices: [{ delta, finish_reason: null }] }, chunk('42', 'stop'))).toEqual([
@@ -91,7 +91,7 @@ describe('chat', () => {
     },
   )
 
-  test('throws the error that ends a stream', async () => {
+  test('chat throws the error that ends a stream', async () => {
     await expect(answer(chunk('a'), { error: { message: 'the engine broke' } })).rejects.toThrow('the engine broke')
   })
 })

@@ -31,7 +31,7 @@ describe('in a narrow terminal', () => {
       20,
       'org/scripted\n  state ready, also\n  called default\ntiny\n  state loading,\n  context 4096',
     ],
-  ])('%s', (_, width, text) => {
+  ])('the table fits a terminal %s', (_, width, text) => {
     expect(formatTable(heading, rows, width)).toBe(text)
   })
 

@@ -49,7 +49,7 @@ test.each([
   },
   { endpoints: [{ url: 'http://a/v1' }, { url: 'http://a/v1' }], message: "'http://a/v1' is listed twice" },
   { endpoints: [], message: 'endpoints' },
-])('$message', ({ endpoints, message }) => {
+])('the configuration is refused: $message', ({ endpoints, message }) => {
   expect(() => load(endpoints)).toThrow(message)
 })
 

@@ -15,7 +15,7 @@ const problem = (...models: object[]) => {
 }
 
 describe('an entry of `models` with `from`', () => {
-  test('is a server whose models are all served, beside single models', () => {
+  test('such an entry is a server whose models are all served, beside single models', () => {
     const { models, listings } = load(
       { from: { url: 'http://127.0.0.1:11434/v1/' } },
       { engine: 'fake', id: 'a', script: 'from-request' },
@@ -57,7 +57,7 @@ describe('an entry of `models` with `from`', () => {
     expect(problem(entry)).toContain(message)
   })
 
-  test('needs a slot for each process', () => {
+  test('such an entry needs a slot for each process', () => {
     const served = { models: [], listings: load({ from: { url: 'http://a/v1' }, slots: 2 }).listings, modelsFolder: undefined }
     expect(findUnshared({ workers: 2, ...served })).toEqual([])
     expect(findUnshared({ workers: 3, ...served })).toEqual([
@@ -65,7 +65,7 @@ describe('an entry of `models` with `from`', () => {
     ])
   })
 
-  test('names two models alike only where both are single', () => {
+  test('such an entry names two models alike only where both are single', () => {
     const fake = { engine: 'fake', id: 'a', script: 'from-request' }
     expect(problem({ from: { url: 'http://a/v1' } }, fake, fake)).toContain("models[2].id: two models have the id 'a'")
   })
@@ -74,7 +74,7 @@ describe('an entry of `models` with `from`', () => {
 describe('a listed model', () => {
   const [listing] = load({ from: { url: 'http://a/v1', apiKeyEnv: 'KEY', server: 'ollama' }, prefix: 'o/', slots: 3 }).listings
 
-  test('is a remote model, loaded by the first request for it', () => {
+  test('a listed model is a remote model, loaded by the first request for it', () => {
     expect(listing && modelFromListing(listing, { id: 'qwen3:8b', ownedBy: 'library' })).toMatchObject({
       engine: 'remote',
       id: 'o/qwen3:8b',
@@ -88,7 +88,7 @@ describe('a listed model', () => {
     })
   })
 
-  test("has a second name without Ollama's default tag", () => {
+  test("a listed model has a second name without Ollama's default tag", () => {
     expect(listing && modelFromListing(listing, { id: 'qwen3:latest' }).aliases).toEqual(['o/qwen3'])
   })
 })

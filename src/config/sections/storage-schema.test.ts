@@ -8,7 +8,7 @@ const storageOf = (storage: ConfigInput['storage']) =>
 const defaults = { ttlDays: 30, conversationTtlDays: 'never', chatCompletions: 'asked', maxBytes: 4_294_967_296 }
 
 describe('storage', () => {
-  test('is on without a setting: responses for 30 days, conversations until they are deleted', () => {
+  test('storage is on without a setting: responses for 30 days, conversations until they are deleted', () => {
     expect(storageOf(undefined)).toEqual(defaults)
   })
 

@@ -83,7 +83,7 @@ describe('a cancel', () => {
     expect([cancellations.size, cancellations.earlySize]).toEqual([0, 0])
   })
 
-  test('finds only the runs of its caller, an administrator’s those of everyone', () => {
+  test('a cancel finds only the runs of its caller, an administrator’s those of everyone', () => {
     const { open, cancel } = start()
     const run = open({ cancelId: 'c', sessionId: 's' }, alice)
     expect([cancel({ sessionId: 's' }, bob), cancel({ replyIds: ['run-1'] }, bob), cancel({ cancelId: 'c' }, bob)]).toEqual([
@@ -146,7 +146,7 @@ describe('a cancel before its run', () => {
     expect(open({ cancelId: 'run-1' }).signal.aborted).toBe(true)
   })
 
-  test('is for a run of its own caller; an administrator’s for one of anybody', () => {
+  test('a cancel before its run is for a run of its own caller; an administrator’s for one of anybody', () => {
     const { open, cancel } = start()
     cancel({ cancelId: 'c' }, bob)
     expect(open({ cancelId: 'c' }, alice).signal.aborted).toBe(false)
@@ -155,7 +155,7 @@ describe('a cancel before its run', () => {
     expect(open({ cancelId: 'd' }, alice).signal.aborted).toBe(true)
   })
 
-  test('takes bounded memory: each caller’s oldest goes when there are 1000, and no other caller’s', () => {
+  test('a cancel before its run takes bounded memory: each caller’s oldest goes when there are 1000, and no other caller’s', () => {
     const { cancellations, open, cancel } = start()
     cancel({ cancelId: 'mine' }, bob)
     for (let index = 0; index <= 1000; index++) cancel({ cancelId: `c${index}` })

@@ -5,7 +5,7 @@ import { Cancellations } from './cancellations.ts'
 const owner = 'alice'
 
 describe('a running request', () => {
-  test('reports why it was cancelled', () => {
+  test('a running request reports why it was cancelled', () => {
     const run = new Cancellations().open({ id: 'a', owner })
     expect(run.cancel('client-gone')).toBe(true)
     expect(run.signal.reason).toMatchObject({ code: 'cancelled', message: expect.stringContaining('client') })
@@ -18,13 +18,13 @@ describe('a running request', () => {
     ['over-budget', 'cancelled'],
     ['unloaded', 'model-unavailable'],
     ['shutting-down', 'shutting-down'],
-  ])('that is cancelled because of %s fails with %s', (reason, code) => {
+  ])('a running request that is cancelled because of %s fails with %s', (reason, code) => {
     const run = new Cancellations().open({ id: 'a', owner })
     run.cancel(reason)
     expect(run.signal.reason).toMatchObject({ code })
   })
 
-  test('keeps the first reason', () => {
+  test('a running request keeps the first reason', () => {
     const cancellations = new Cancellations()
     const run = cancellations.open({ id: 'a', owner })
     run.cancel('client-gone')
@@ -33,7 +33,7 @@ describe('a running request', () => {
     expect(run.signal.reason).toMatchObject({ code: 'cancelled' })
   })
 
-  test('that is unknown or finished is not cancelled', () => {
+  test('a running request that is unknown or finished is not cancelled', () => {
     const cancellations = new Cancellations()
     const run = cancellations.open({ id: 'a', owner })
     run.close()
@@ -43,7 +43,7 @@ describe('a running request', () => {
     expect(cancellations.size).toBe(0)
   })
 
-  test('whose id is in use is refused, and the running one continues', () => {
+  test('a running request whose id is in use is refused, and the running one continues', () => {
     const cancellations = new Cancellations()
     const run = cancellations.open({ id: 'a', owner })
     expect(() => cancellations.open({ id: 'a', owner })).toThrow(expect.objectContaining({ code: 'request-conflict' }))
@@ -51,7 +51,7 @@ describe('a running request', () => {
     expect(cancellations.size).toBe(1)
   })
 
-  test('has its own signal: listeners of an earlier request with the same id are not called', () => {
+  test('a running request has its own signal: listeners of an earlier request with the same id are not called', () => {
     const cancellations = new Cancellations()
     const first = cancellations.open({ id: 'a', owner })
     let heard = 0
@@ -65,7 +65,7 @@ describe('a running request', () => {
     expect([first.signal.aborted, second.signal.aborted, heard]).toEqual([false, true, 0])
   })
 
-  test('that is closed twice does not unregister its successor', () => {
+  test('a running request that is closed twice does not unregister its successor', () => {
     const cancellations = new Cancellations()
     const first = cancellations.open({ id: 'a', owner })
     first.close()

@@ -48,7 +48,7 @@ async function play(
 }
 
 describe('calls to strict tools', () => {
-  test('have an object, whatever the tool declares', async () => {
+  test('calls to strict tools have an object, even if the tool declares something else', async () => {
     const tools: readonly Tool[] = [{ name: 'f', strict: true, parameters: {} }]
     const ends = async (json: string) => (await play([raw(call('f', json)), finish(), usage], { tools })).at(-1)
     expect(await ends('"text"')).toMatchObject({ type: 'error', error: { code: 'invalid-output' } })
@@ -69,7 +69,7 @@ describe('calls to strict tools', () => {
         usage,
       ],
     ],
-  ])('that %s pass', async (_, steps) => {
+  ])('calls to strict tools that %s pass', async (_, steps) => {
     expect((await play(steps)).at(-1)?.type).toBe('usage')
   })
 
@@ -90,7 +90,7 @@ describe('calls to strict tools', () => {
         usage,
       ],
     ],
-  ])('with arguments that are not valid end in an error: %s', async (_, steps) => {
+  ])('calls to strict tools with arguments that are not valid end in an error: %s', async (_, steps) => {
     const events = await play(steps)
     expect(events.at(-1)).toMatchObject({
       type: 'error',
@@ -98,19 +98,19 @@ describe('calls to strict tools', () => {
     })
   })
 
-  test('are not validated where a filter truncated them', async () => {
+  test('calls to strict tools are not validated where a filter truncated them', async () => {
     const events = await play([raw('<tool_call>{"name": "f", "arguments": {"n": '), finish(0, 'content-filter'), usage])
     expect(events.at(-1)?.type).toBe('usage')
     expect(events.flatMap((event) => (event.type === 'tool-call-delta' ? event.delta : [])).join('')).not.toContain('}')
   })
 
-  test('are not validated where a limit truncated them behind complete arguments', async () => {
+  test('calls to strict tools are not validated where a limit truncated them behind complete arguments', async () => {
     const events = await play([raw('<tool_call>{"name": "f", "arguments": {"n": 1.5}'), finish(0, 'length'), usage])
     expect(events.find(({ type }) => type === 'finish')).toMatchObject({ reason: 'length' })
     expect(events.at(-1)?.type).toBe('usage')
   })
 
-  test('are refused before the generation where their schema is not supported', async () => {
+  test('calls to strict tools are refused before the generation where their schema is not supported', async () => {
     const parameters = { type: 'object', properties: { n: { nullable: true } } }
     const tools = [{ name: 'f', strict: true, parameters }]
     await expect(play([raw('text'), finish(), usage], { tools })).rejects.toMatchObject({
@@ -119,7 +119,7 @@ describe('calls to strict tools', () => {
     })
   })
 
-  test('are refused by their own index where only some tools may be called', async () => {
+  test('calls to strict tools are refused by their own index where only some tools may be called', async () => {
     const parameters = { type: 'object', properties: { n: { nullable: true } } }
     const tools = [loose, { name: 'f', strict: true, parameters }]
     const toolChoice = { type: 'auto', names: ['f'] } as const
@@ -128,14 +128,14 @@ describe('calls to strict tools', () => {
     })
   })
 
-  test('are not validated where they may not be called', async () => {
+  test('calls to strict tools are not validated where they may not be called', async () => {
     const parameters = { type: 'object', properties: { n: { nullable: true } } }
     const tools = [{ name: 'f', strict: true, parameters }]
     const events = await play([raw('text'), finish(), usage], { tools, toolChoice: { type: 'none' } })
     expect(events.at(-1)?.type).toBe('usage')
   })
 
-  test('are validated by patterns that are not valid with the Unicode flag', async () => {
+  test('calls to strict tools are validated by patterns that are not valid with the Unicode flag', async () => {
     const parameters = { type: 'object', properties: { n: { type: 'string', pattern: '^\\d{3}\\-\\d{4}$' } } }
     const tools: Tool[] = [{ name: 'f', strict: true, parameters }]
     expect((await play([raw(call('f', '{"n": "123-4567"}')), finish(), usage], { tools })).at(-1)?.type).toBe('usage')
@@ -157,7 +157,7 @@ describe('an answer that ended at a stop sequence', () => {
     ['behind the arguments is a call', '<tool_call>{"name": "g", "arguments": {"n": 1}}', '</tool_call>', 'tool-calls'],
     ['behind two calls is a call', `${call('g', '{"n": 1}')}${call('g', '{"n": 2}')}`, 'Observation', 'tool-calls'],
     ['behind a call is a call', `${call('g', '{"n": 1}')}\n`, 'Observation', 'tool-calls'],
-  ])('%s', async (_, text, stop, reason) => {
+  ])('an answer that ended at a stop sequence %s', async (_, text, stop, reason) => {
     const events = await play([raw(text), stopped(stop), usage], { stop: [stop] })
     expect(events.find(({ type }) => type === 'finish')).toMatchObject({ reason, stopSequence: stop })
   })
@@ -165,7 +165,7 @@ describe('an answer that ended at a stop sequence', () => {
   test.each([
     ['{"n": "a ', 'stop'],
     ['{"n": 1}', 'tool-calls'],
-  ])('is a call of an engine that reads its own if its arguments are whole: %s', async (json, reason) => {
+  ])('the answer is a call of an engine that reads its own if its arguments are whole: %s', async (json, reason) => {
     const steps: EngineEvent[] = [
       { type: 'tool-call-start', choice: 0, id: 'a', name: 'g' },
       { type: 'tool-call-delta', choice: 0, id: 'a', delta: json },

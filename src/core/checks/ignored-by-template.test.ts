@@ -63,7 +63,7 @@ test.each<[string, string | undefined, ReturnType<typeof ask>, unknown]>([
     [['prompt', 'templateVariables', 'verbosity']],
   ],
   ['a template that is not known', undefined, ask({ reasoning: { effort: 'high' } }, true), []],
-])('%s', (_, chatTemplate, request, expected) => {
+])('the ignored fields are reported: %s', (_, chatTemplate, request, expected) => {
   expect(ignoredByTemplate(request, { facts: chatTemplate === undefined ? {} : { chatTemplate } })).toEqual(expected)
 })
 

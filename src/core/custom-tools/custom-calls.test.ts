@@ -64,7 +64,7 @@ async function askedOf(asked: Partial<GenerationRequest>): Promise<GenerationReq
 }
 
 describe('a custom tool', () => {
-  test('is a function with one required string for engines, at the same index', async () => {
+  test('a custom tool is a function with one required string for engines, at the same index', async () => {
     const prompt = (await askedOf({}))?.prompt as Extract<Prompt, { type: 'chat' }>
     expect(prompt.tools).toEqual([
       look,
@@ -84,26 +84,26 @@ describe('a custom tool', () => {
   test.each([
     ['regex', '[a-z]+'],
     ['lark', 'start: "a"'],
-  ] as const)('shows the model its %s grammar', async (syntax, definition) => {
+  ] as const)('a custom tool shows the model its %s grammar', async (syntax, definition) => {
     const tools = [{ ...patch, grammar: { syntax, definition } }]
     const prompt = (await askedOf({ prompt: { ...chat, tools } }))?.prompt
     expect(prompt).toMatchObject({ tools: [{ name: 'patch', description: expect.stringContaining(definition), strict: true }] })
   })
 
-  test('may be required by its name', async () => {
+  test('a custom tool may be required by its name', async () => {
     const toolChoice = { type: 'required', names: ['patch'] } as const
     const steps = [raw(written('patch', '{"input": "a"}')), finish(), shortUsage]
     const result = await foldEvents(start(playingEngine(steps, hermes), { ...request, toolChoice }))
     expect(callsIn(result)).toMatchObject([{ name: 'patch', kind: 'custom', input: 'a' }])
   })
 
-  test('that is not among the names that may be called is not called', async () => {
+  test('a custom tool that is not among the names that may be called is not called', async () => {
     const toolChoice = { type: 'auto', names: ['look'] } as const
     const steps = [raw(written('patch', '{"input": "a"}')), finish(), shortUsage]
     expect(callsIn(await foldEvents(start(playingEngine(steps, hermes), { ...request, toolChoice })))).toEqual([])
   })
 
-  test('cannot have the name of another tool', async () => {
+  test('a custom tool cannot have the name of another tool', async () => {
     const prompt = { ...chat, tools: [look, { ...patch, name: 'look' }] }
     const { engine, asked } = listeningEngine()
     await expect(foldEvents(start(engine, { ...request, prompt }))).rejects.toMatchObject({
@@ -114,7 +114,7 @@ describe('a custom tool', () => {
     expect(asked).toEqual([])
   })
 
-  test('is where the caller declared it, in failures of the engine', async () => {
+  test('a custom tool is where the caller declared it, in failures of the engine', async () => {
     const parameters = ['prompt', 'tools', 0, 'parameters', 'properties', 'input', 'pattern'] as const
     const failure = new AppError('unsupported-field', `${field(...parameters)} is too long`, { at: parameters })
     const engine = stubEngine({ prepare: () => Promise.reject(failure) })
@@ -133,7 +133,7 @@ describe('a custom tool', () => {
 })
 
 describe('a custom call', () => {
-  test('has the decoded text of the input, piece by piece', async () => {
+  test('a custom call has the decoded text of the input, piece by piece', async () => {
     const pieces = [...written('patch', '{"input": "a\\n\\u00e9 \\"b\\""}')].map((letter) => raw(letter))
     const events = await eventsOf([...pieces, finish(), shortUsage])
     const call = events.filter(({ type }) => type.startsWith('tool-call'))
@@ -143,7 +143,7 @@ describe('a custom call', () => {
     expect(events.find(({ type }) => type === 'finish')).toMatchObject({ reason: 'tool-calls' })
   })
 
-  test('keeps its order among calls of functions, in each choice', async () => {
+  test('a custom call keeps its order among calls of functions, in each choice', async () => {
     const one = `${written('look', '{"input": "x"}')}\n${written('patch', '{"input": "y"}')}`
     const other = `${written('patch', '{"input": "z"}')}\n${written('patch', '{"input": ""}')}`
     const pairs = Array.from({ length: Math.max(one.length, other.length) }, (_, index) => [
@@ -165,7 +165,7 @@ describe('a custom call', () => {
     ])
   })
 
-  test('keeps the tokens of its arguments', async () => {
+  test('a custom call keeps the tokens of its arguments', async () => {
     const tokens = (id: number) => [{ id, text: '', bytes: [], logprob: 0, top: [] }]
     const call = { choice: 0, id: 'a' } as const
     const steps: EngineEvent[] = [
@@ -190,7 +190,7 @@ describe('a custom call', () => {
     expect(callsIn(await foldEvents(start(playingEngine(steps, hermes))))).toMatchObject([{ kind: 'custom', ...call }])
   })
 
-  test('that is truncated is marked', async () => {
+  test('a custom call that is truncated is marked', async () => {
     const steps = [raw('<tool_call>{"name": "patch", "arguments": {"input": "a'), { ...finish(), reason: 'length' }, shortUsage]
     const [call] = callsIn(await foldEvents(start(playingEngine(steps as EngineEvent[], hermes))))
     expect(call).toMatchObject({ kind: 'custom', input: 'a', state: 'unparseable', raw: '{"input": "a' })
@@ -205,7 +205,7 @@ describe('an earlier custom call', () => {
   test.each([
     ['declared', chat.tools],
     ['not declared', []],
-  ])('is a function call for engines, its tool %s', async (_, tools) => {
+  ])('an earlier custom call is a function call for engines, its tool %s', async (_, tools) => {
     expect((await askedOf({ prompt: { ...chat, tools, messages } }))?.prompt).toMatchObject({ messages: [earlier, messages[1]] })
   })
 

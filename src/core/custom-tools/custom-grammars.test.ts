@@ -53,13 +53,13 @@ async function askedOf(tool: CustomTool): Promise<unknown> {
 }
 
 describe('the grammar of a custom tool', () => {
-  test('is a pattern for everyone where it is a regular expression', async () => {
+  test('the grammar is a pattern for everyone where it is a regular expression', async () => {
     const input = { type: 'string', pattern: '^(?:[a-z]+|[A-Z]+)$' }
     const properties = { properties: { input } }
     expect(await askedOf(word)).toMatchObject({ strict: true, parameters: properties, enforced: properties })
   })
 
-  test('is known to engines of ours only where it is context-free', async () => {
+  test('the grammar is known to engines of ours only where it is context-free', async () => {
     const input = { type: 'string', 'x-dragoman-gbnf': expect.stringMatching(/^root ::= /) }
     expect(await askedOf(lines)).toMatchObject({
       strict: true,
@@ -72,7 +72,7 @@ describe('the grammar of a custom tool', () => {
   test.each([
     [lines, '{"input": "+a\\n-\\n"}', '+a\n-\n'],
     [word, '{"input": "abc"}', 'abc'],
-  ])('allows %j %s', async (tool, json, input) => {
+  ])('the grammar allows %j %s', async (tool, json, input) => {
     expect(await inputOf(tool, json)).toMatchObject({ kind: 'custom', input })
   })
 
@@ -82,7 +82,7 @@ describe('the grammar of a custom tool', () => {
     [word, '{"input": "aB"}'],
     [word, '{"input": "a\\n"}'],
     [word, '{"input": 5}'],
-  ])('ends a call that it does not allow in an error: %j %s', async (tool, json) => {
+  ])('the grammar ends a call that it does not allow in an error: %j %s', async (tool, json) => {
     for (const callsAreCertain of [false, true]) {
       await expect(inputOf(tool, json, { callsAreCertain })).rejects.toMatchObject({
         code: 'invalid-output',
@@ -91,7 +91,7 @@ describe('the grammar of a custom tool', () => {
     }
   })
 
-  test('is applied to the best reading of the arguments', async () => {
+  test('the grammar is applied to the best reading of the arguments', async () => {
     expect(await inputOf(word, '{"word": "abc"}')).toMatchObject({ input: 'abc', state: 'repaired' })
   })
 
@@ -100,7 +100,7 @@ describe('the grammar of a custom tool', () => {
     [{ syntax: 'lark', definition: 'start: a{b}' }, 'unsupported-field', 'line 1: templates cannot be used'],
     [{ syntax: 'regex', definition: '(' }, 'invalid-request', "'(' is not an ECMAScript regular expression"],
     [{ syntax: 'regex', definition: '(a)\\1' }, 'unsupported-field', 'back-reference'],
-  ])('is refused at its place, before anything runs: %j', async (grammar, code, message) => {
+  ])('the grammar is refused at its place, before anything runs: %j', async (grammar, code, message) => {
     await expect(askedOf({ type: 'custom', name: 'edit', ...(grammar && { grammar }) })).rejects.toMatchObject({
       code,
       at: ['prompt', 'tools', 1, 'grammar', 'definition'],

@@ -21,16 +21,16 @@ describe('the input of a custom call', () => {
     ['{"input":"\\ud83d\\ude00 😀"}', '😀 😀'],
     ['{"input":"\\ud83d!"}', '\ud83d!'],
     ['{"\\u0069nput":"a"}', 'a'],
-  ])('is the string of %s', (json, text) => {
+  ])('the input of a custom call is the string of %s', (json, text) => {
     expect(decode([json])).toMatchObject({ text, outcome: {} })
   })
 
-  test('comes as soon as it is certain', () => {
+  test('the input of a custom call comes as soon as it is certain', () => {
     const pieces = ['{"inp', 'ut": ', '"ab', 'c\\', 'n', 'd\\u00', 'e9\\ud83d', '\\ude', '00', 'e"', '}']
     expect(decode(pieces).deltas).toEqual(['', '', 'ab', 'c', '\n', 'd', 'é', '', '😀', 'e', ''])
   })
 
-  test('is the same for all pieces that its JSON comes in, and is never taken back', () => {
+  test('the input of a custom call is the same for all pieces that its JSON comes in, and is never taken back', () => {
     const json = fc
       .tuple(fc.string({ unit: codePoint }), fc.func(fc.boolean()))
       .map(([text, escapes]) => `{"input": ${escapeSome(text, escapes)}}`)
@@ -55,13 +55,13 @@ describe('the input of a custom call', () => {
     ['that is a list', '[1, 2]', '[1, 2]'],
     ['that is not a string', '{"input": {"a": [1]}}', '{"a":[1]}'],
     ['that is missing', '{}', ''],
-  ])('is repaired %s', (_, json, text) => {
+  ])('the input of a custom call is repaired %s', (_, json, text) => {
     const raw = json === text ? {} : { raw: json }
     expect(decode([json])).toMatchObject({ text, outcome: { state: 'repaired', ...raw } })
     expect(decode([...json])).toMatchObject({ text, outcome: { state: 'repaired', ...raw } })
   })
 
-  test('is empty where there are no arguments', () => {
+  test('the input of a custom call is empty where there are no arguments', () => {
     expect(decode([])).toEqual({ text: '', deltas: [], outcome: { state: 'repaired' } })
   })
 
@@ -72,13 +72,13 @@ describe('the input of a custom call', () => {
     ['with text behind it', '{"input": "a" and "b"}', 'a'],
     ['among others', '{"old": "a", "new": "b"}', '{"old": "a", "new": "b"}'],
     ['that is broken', '{"code": a', '{"code": a'],
-  ])('cannot be read %s, and is what there is', (_, json, text) => {
+  ])('the input of a custom call cannot be read %s, and is what there is', (_, json, text) => {
     const raw = json === text ? {} : { raw: json }
     expect(decode([json])).toMatchObject({ text, outcome: { state: 'unparseable', ...raw } })
     expect(decode([...json])).toMatchObject({ text, outcome: { state: 'unparseable', ...raw } })
   })
 
-  test('is never taken back for any arguments in any pieces', () => {
+  test('the input of a custom call is never taken back for any arguments in any pieces', () => {
     const token = fc.constantFrom(
       ...['{', '}', '"', '"input"', ':', '\\', '\\u', '\\ud83d', '\\ude00', 'a', ' ', '\n', ',', '😀'],
     )

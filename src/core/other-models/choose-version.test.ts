@@ -73,12 +73,12 @@ describe('without a choice of the caller', () => {
 })
 
 describe('a version that the caller names', () => {
-  test('serves, and nothing else does', () => {
+  test('the version serves, and nothing else does', () => {
     expect(choose(chat(user('x')), { version: 'new' })).toMatchObject({ model: { id: 'm@new' }, isPinned: true })
     expect(choose(chat(user('x')), { version: 'main' }, 100)).toMatchObject({ model: { id: 'm' }, isPinned: true })
   })
 
-  test('needs a key that may use it', () => {
+  test('the version needs a key that may use it', () => {
     const principal = (...allowed: string[]) => ({ id: 'k', scopes: new Set<never>(), models: allowed })
     expect(choose(chat(user('x')), { version: 'new', principal: principal('m', 'm@new') }).model.id).toBe('m@new')
     expect(() => choose(chat(user('x')), { version: 'new', principal: principal('m') })).toThrow(
@@ -87,7 +87,7 @@ describe('a version that the caller names', () => {
     expect(choose(chat(user('x')), { principal: principal('m') }, 100).model.id).toBe('m@new')
   })
 
-  test('must be one of the model', () => {
+  test('the version must be one of the model', () => {
     expect(() => choose(chat(user('x')), { version: 'newer' })).toThrow(
       "has no version 'newer' (x-dragoman-version); it has: main, new",
     )

@@ -66,7 +66,7 @@ describe('a model that cannot serve', () => {
     'shutting-down',
     'upstream-failed',
     'upstream-timeout',
-  ])('because of %s is replaced by the next, and the reply says so', async (code) => {
+  ])('the model because of %s is replaced by the next, and the reply says so', async (code) => {
     const { text, starts, fallbacks, models, records } = await run([model('a', fails(code)), model('b', answers('from b'))])
     expect(text).toBe('from b')
     expect(starts).toMatchObject([{ model: 'b', insteadOf: 'a' }])
@@ -97,7 +97,7 @@ describe('a model that cannot serve', () => {
     expect([fallbacks, records]).toEqual([[], ['a: upstream-failed']])
   })
 
-  test('because it cannot be loaded', async () => {
+  test('a model that cannot be loaded is replaced', async () => {
     const unloadable = stubEngine({
       state: { type: 'stopped' },
       ensureReady: () => Promise.reject(new AppError('model-unavailable', 'the file is gone')),
@@ -105,7 +105,7 @@ describe('a model that cannot serve', () => {
     expect((await run([model('a', unloadable), model('b', answers('from b'))])).text).toBe('from b')
   })
 
-  test('has its `start` seen by nobody', async () => {
+  test('a model that cannot serve shows its `start` to nobody', async () => {
     const { starts } = await run([
       model('a', fails('engine-failed')),
       model('b', fails('engine-failed')),
@@ -158,7 +158,7 @@ describe('a model that is known to be down is not waited for', () => {
     return { text, reason: fallbacks[0]?.error.message }
   }
 
-  test('while it is going to be loaded again', async () => {
+  test('such a model while it is going to be loaded again', async () => {
     expect(await tried({ state: failed(60_000) })).toEqual({ text: 'from b', reason: 'nothing listens' })
   })
 
@@ -166,7 +166,7 @@ describe('a model that is known to be down is not waited for', () => {
     expect((await tried({ state: failed(retryInMs) })).text).toBe('from a')
   })
 
-  test('while all of its servers are', async () => {
+  test('such a model while all of its servers are', async () => {
     const fleet = (...states: ServerReport['state'][]) => ({
       capabilities: { fleet: { replicas: () => states.map(replica), setDraining: async () => [] } },
     })
@@ -196,13 +196,13 @@ describe('a version that a request pins', () => {
   const pin = (version: ServedModel, options: ContextOptions = {}) =>
     run([model('a', answers('from a'), { versions }), version], { version: 'new', ...options })
 
-  test('is the model of the record, also where it fails', async () => {
+  test('the version is the model of the record, also where it fails', async () => {
     expect((await pin(model('a@new', answers('from new')))).records).toEqual(['a@new: ok'])
     expect((await pin(model('a@new', fails('invalid-request')))).records).toEqual(['a@new: invalid-request'])
     expect((await pin(model('a@new', fails('upstream-failed')))).records).toEqual(['a@new: upstream-failed'])
   })
 
-  test('ends the request where it reaches a limit of time', async () => {
+  test('the version ends the request where it reaches a limit of time', async () => {
     const onLimit = vi.fn()
     const { error, records } = await pin(model('a@new', silent, { limits: { firstTokenMs: 5 } }), { onLimit })
     expect(onLimit).toHaveBeenCalledExactlyOnceWith(error)
@@ -235,7 +235,7 @@ describe('a limit of time', () => {
     expect(busy.scheduler.load).toMatchObject({ queued: 0, busy: 1 })
   })
 
-  test('that no other model makes up for ends the request as ever', async () => {
+  test('a limit of time that no other model makes up for ends the request as ever', async () => {
     const onLimit = vi.fn()
     const { error } = await run([model('a', silent, { limits: { firstTokenMs: 5 } }), model('b', fails('engine-failed'))], {
       onLimit,
@@ -244,7 +244,7 @@ describe('a limit of time', () => {
     expect(onLimit).toHaveBeenCalledExactlyOnceWith(error)
   })
 
-  test('after the first token ends the request', async () => {
+  test('a limit of time after the first token ends the request', async () => {
     const stalling = stubEngine({
       prepare: async () => ({
         run: (signal, emit) => {

@@ -69,7 +69,7 @@ function gated(text: string) {
 }
 
 describe('a copy of a request', () => {
-  test('runs on the other model, behind all others, and its reply is discarded', async () => {
+  test('a copy of a request runs on the other model, behind all others, and its reply is discarded', async () => {
     const original = gated('original')
     const { run, events, seen, outcomes, other } = open(original.engine, playingEngine(said('copy')))
     const entered = vi.spyOn(other.scheduler, 'enter')
@@ -84,7 +84,7 @@ describe('a copy of a request', () => {
     expect(seen[0]).not.toHaveProperty('callerKeys')
   })
 
-  test('ends with the original', async () => {
+  test('a copy of a request ends with the original', async () => {
     const copy = gated('copy')
     const { run, outcomes, other } = open(playingEngine(said('original')), copy.engine)
     await run()
@@ -92,7 +92,7 @@ describe('a copy of a request', () => {
     expect(other.scheduler.load).toMatchObject({ busy: 0, queued: 0 })
   })
 
-  test('ends with an original that is cancelled', async () => {
+  test('a copy of a request ends with an original that is cancelled', async () => {
     const controller = new AbortController()
     const { run, outcomes } = open(gated('original').engine, gated('copy').engine)
     const running = run({}, { signal: controller.signal })
@@ -101,7 +101,7 @@ describe('a copy of a request', () => {
     await expect.poll(() => outcomes()).toEqual(['anyone m cancelled', 'mirror other cancelled'])
   })
 
-  test('that fails changes nothing for the original', async () => {
+  test('a copy of a request that fails changes nothing for the original', async () => {
     const failing = stubEngine({ prepare: () => Promise.reject(new AppError('upstream-failed', 'broken')) })
     const original = gated('original')
     const { run, outcomes } = open(original.engine, failing)
@@ -112,7 +112,7 @@ describe('a copy of a request', () => {
     expect(outcomes()).toEqual(['anyone m ok', 'mirror other upstream-failed'])
   })
 
-  test('counts against no key', async () => {
+  test('a copy of a request counts against no key', async () => {
     const quotas = new Quotas()
     const quota = { account: 'k', requestsPerMinute: 10, tokensPerMinute: 100_000 }
     const original = gated('original')

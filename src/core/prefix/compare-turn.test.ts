@@ -10,7 +10,7 @@ test('a first turn is a line of its own', () => {
   expect(compareTurn([], first)).toEqual({ lines: [first] })
 })
 
-test('a turn that goes on takes the place of the one before', () => {
+test('a turn that continues takes the place of the one before', () => {
   expect(compareTurn([first], second)).toEqual({ lines: [second] })
 })
 

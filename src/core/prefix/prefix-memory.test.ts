@@ -19,7 +19,7 @@ function turn(
 
 const told = [system, user, thought, result]
 
-test('a conversation that goes on has not diverged', () => {
+test('a conversation that continues has not diverged', () => {
   const memory = new PrefixMemory()
   expect(memory.note(turn([system, user]))).toBeUndefined()
   expect(memory.note(turn(told))).toBeUndefined()

@@ -43,13 +43,13 @@ function open({ slots = 1, maxQueued = 100 } = {}) {
 }
 
 describe('callers that wait', () => {
-  test('take turns, whatever they have in the queue', () => {
+  test('callers that wait take turns, no matter how many requests they have in the queue', () => {
     const { enter, drain } = open()
     for (const name of ['a', 'a', 'a', 'a', 'b', 'c', 'b', 'c']) enter(name)
     expect(drain().join('')).toBe('abcabcaa')
   })
 
-  test('take turns by tokens: who asks for less runs more often', () => {
+  test('callers that wait take turns by tokens: who asks for less runs more often', () => {
     const { enter, drain } = open()
     enter('x', 1)
     for (let i = 0; i < 3; i++) enter('large', 400)
@@ -61,7 +61,7 @@ describe('callers that wait', () => {
     ])
   })
 
-  test('pay what they used, not what was expected', () => {
+  test('callers that wait pay for their use, not for the estimate', () => {
     const { enter, drain, end, granted } = open()
     const first = enter('a', 10)
     for (const name of ['a', 'b', 'b', 'b']) enter(name, 100)
@@ -71,7 +71,7 @@ describe('callers that wait', () => {
     expect(drain()).toEqual(['b', 'b', 'b', 'a'])
   })
 
-  test('get back what they did not use', () => {
+  test('callers that wait get back what they did not use', () => {
     const { enter, drain, end, granted } = open()
     const first = enter('a', 1000)
     for (const name of ['a', 'b', 'a', 'b']) enter(name, 100)
@@ -80,7 +80,7 @@ describe('callers that wait', () => {
     expect(drain()).toEqual(['a', 'b', 'a', 'b'])
   })
 
-  test('save nothing while they ask for nothing', () => {
+  test('callers that wait save nothing while they ask for nothing', () => {
     const { enter, drain, end } = open()
     const first = enter('b', 1)
     for (let i = 0; i < 50; i++) enter('a')
@@ -94,7 +94,7 @@ describe('callers that wait', () => {
     expect(drain()).toEqual(['a', 'b', 'a', 'b', 'a', 'b', 'a'])
   })
 
-  test('share between their sessions what they get', () => {
+  test('callers that wait share between their sessions what they get', () => {
     const { enter, drain } = open()
     enter('x')
     for (const name of ['a/1', 'a/1', 'a/1', 'a/2', 'b', 'b', 'b', 'b']) enter(name)
@@ -119,7 +119,7 @@ describe('what a request will generate', () => {
 })
 
 describe('background requests', () => {
-  test('wait while interactive ones do, but get every ninth slot', () => {
+  test('background requests wait while interactive ones do, but get every ninth slot', () => {
     const { enter, drain } = open()
     enter('x')
     for (let i = 0; i < 3; i++) enter('-b')
@@ -128,7 +128,7 @@ describe('background requests', () => {
     expect(order).toBe('xaaaaaaaaBaaaaaaaaBaaaaB')
   })
 
-  test('get all slots when nothing else waits', () => {
+  test('background requests get all slots when nothing else waits', () => {
     const { decisions, enter } = open({ slots: 4 })
     for (let i = 0; i < 4; i++) enter('-b')
     expect(decisions.load).toMatchObject({ busy: 4, queued: 0 })
@@ -167,7 +167,7 @@ test('a refusal by a full queue has the time until there is a place', () => {
   expect(decisions.load).toMatchObject({ busy: 1, queued: 0, refused: 2 })
 })
 
-test('every request that enters is granted in the end, whatever comes between, and every slot is free then', () => {
+test('every request that enters is granted in the end, no matter what comes between, and every slot is free then', () => {
   const step = fc.oneof(
     fc.record({ type: fc.constant('enter' as const), name: fc.constantFrom('a', 'a/1', 'b', '-c'), tokens: fc.nat(1000) }),
     fc.record({ type: fc.constant('end' as const), which: fc.nat(20), tokens: fc.nat(2000) }),

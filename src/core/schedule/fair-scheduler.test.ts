@@ -17,7 +17,7 @@ function enter(
 }
 
 describe('FairScheduler', () => {
-  test('free slots are granted at once', async () => {
+  test('free slots are granted immediately', async () => {
     const scheduler = open({ slots: 2, maxQueued: 1 })
     await enter(scheduler).slot({}, never)
     await enter(scheduler).slot({}, never)
@@ -71,7 +71,7 @@ describe('FairScheduler', () => {
     await expect(idle).rejects.toThrow('gone')
   })
 
-  test('a request beyond the queue is refused at once, with the numbers of the others and a retry time', async () => {
+  test('a request beyond the queue is refused immediately, with the numbers of the others and a retry time', async () => {
     const scheduler = open({ maxQueued: 1, now: () => 0 })
     await enter(scheduler).slot({}, never)
     enter(scheduler)
@@ -139,7 +139,7 @@ describe('FairScheduler', () => {
 })
 
 describe('a ticket whose slot is given back between two steps', () => {
-  test('keeps its ticket: others get the slot, and no further request enters', async () => {
+  test('the ticket keeps its ticket: others get the slot, and no further request enters', async () => {
     const scheduler = open({ maxQueued: 1 })
     const ticket = enter(scheduler)
     await ticket.slot({}, never)
@@ -151,7 +151,7 @@ describe('a ticket whose slot is given back between two steps', () => {
     expect(() => enter(scheduler)).toThrow(expect.objectContaining({ code: 'queue-full' }))
   })
 
-  test('queues again after the waiting requests', async () => {
+  test('the ticket queues again after the waiting requests', async () => {
     const scheduler = open()
     const order: string[] = []
     const ticket = enter(scheduler)
@@ -171,7 +171,7 @@ describe('a ticket whose slot is given back between two steps', () => {
     expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
   })
 
-  test('releases one slot, however often it is called', async () => {
+  test('the ticket releases one slot, however often it is called', async () => {
     const scheduler = open({ slots: 2 })
     const [ticket, other] = [enter(scheduler), enter(scheduler)]
     await ticket.slot({}, never)
@@ -183,7 +183,7 @@ describe('a ticket whose slot is given back between two steps', () => {
     expect(scheduler.load).toMatchObject({ busy: 1, queued: 0 })
   })
 
-  test('can be released and charged before it has a slot', async () => {
+  test('the ticket can be released and charged before it has a slot', async () => {
     const scheduler = open()
     const ticket = enter(scheduler)
     ticket.release()
@@ -196,7 +196,7 @@ describe('a ticket whose slot is given back between two steps', () => {
 describe('a full queue', () => {
   const displacedMessage = 'gave its place to a caller with fewer'
 
-  test('is shared by its callers: a newcomer takes the place of the newest request of the one with the most', async () => {
+  test('a full queue is shared by its callers: a newcomer takes the place of the newest request of the one with the most', async () => {
     const scheduler = open({ maxQueued: 3 })
     const runs = enter(scheduler, { caller: 'greedy' })
     await runs.slot({}, never)
@@ -208,7 +208,7 @@ describe('a full queue', () => {
     await Promise.race([modest, ...waits.slice(0, 2)])
   })
 
-  test('refuses a slot to a request that lost its place', async () => {
+  test('a full queue refuses a slot to a request that lost its place', async () => {
     const scheduler = open({ maxQueued: 1 })
     const tickets = [enter(scheduler, { caller: 'greedy' }), enter(scheduler, { caller: 'greedy' })]
     enter(scheduler, { caller: 'modest' })
@@ -218,7 +218,7 @@ describe('a full queue', () => {
     expect(scheduler.load).toMatchObject({ busy: 1, queued: 1 })
   })
 
-  test('spares a request that has run before', async () => {
+  test('a full queue spares a request that has run before', async () => {
     const scheduler = open({ maxQueued: 2 })
     const fresh = [enter(scheduler, { caller: 'greedy' }), enter(scheduler, { caller: 'greedy' })]
     const steps = enter(scheduler, { caller: 'greedy' })
@@ -237,7 +237,7 @@ describe('a request that waits', () => {
     return { places, onQueued: (place: () => QueuePosition | undefined) => void places.push(place) }
   }
 
-  test('has a place, until it has a slot', async () => {
+  test('a request that waits has a place, until it has a slot', async () => {
     let nowMs = 0
     const scheduler = open({ now: () => nowMs })
     const { places, onQueued } = watch()
@@ -262,7 +262,7 @@ describe('a request that waits', () => {
     expect(places[1]?.()).toBeUndefined()
   })
 
-  test('has its wait reported when it ends', async () => {
+  test('a request that waits has its wait reported when it ends', async () => {
     let nowMs = 0
     const waits: [Lane, number][] = []
     const scheduler = open({ now: () => nowMs, onGranted: (lane, waitedMs) => void waits.push([lane, waitedMs]) })

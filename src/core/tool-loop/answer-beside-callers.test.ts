@@ -6,7 +6,7 @@ import { call, calls, linesOf, messagesOf, says, search, start, toolsOf } from '
 describe('tools of the caller beside those of the server', () => {
   const declared = [{ name: 'mine' }]
 
-  test('are offered too, and a call of one ends the turn', async () => {
+  test("the caller's tools are offered too, and a call of one ends the turn", async () => {
     const { run, events, requests, records } = start({ turns: [calls(...call('mine', { a: 1 }))], declared })
     await run()
     expect(toolsOf(requests[0])).toEqual(['mine', 'web_search'])
@@ -41,7 +41,7 @@ describe('tools of the caller beside those of the server', () => {
     expect(linesOf(events).slice(3)).toEqual(['approval web_search-1', 'finish tool-calls'])
   })
 
-  test('that the choice leaves out are not there', async () => {
+  test("the caller's tools that the choice leaves out are not there", async () => {
     const asked = { toolChoice: { type: 'auto', names: ['web_search'] } } as const
     const turns = [calls(...call('mine', {})), says('No.')]
     const { run, events, requests } = start({ turns, declared, asked })
@@ -63,12 +63,12 @@ describe('tools of the caller beside those of the server', () => {
     ])
   })
 
-  test('with the name of one of the server are refused', async () => {
+  test("the caller's tools with the name of one of the server are refused", async () => {
     const { run } = start({ turns: [], declared: [{ name: 'web_search' }] })
     await expect(run()).rejects.toMatchObject({ code: 'invalid-request', at: ['prompt', 'tools', 0] })
   })
 
-  test('stay when the budget is used up', async () => {
+  test("the caller's tools stay when the budget is used up", async () => {
     const { run, requests } = start({ turns: [search({}), says('.')], declared, use: { maxTurns: 1 } })
     await run()
     expect(requests.map(toolsOf)).toEqual([['mine', 'web_search'], ['mine']])
@@ -97,7 +97,7 @@ describe('a cancelled reply', () => {
     expect(records).toMatchObject([{ outcome: 'cancelled' }])
   })
 
-  test('whose tool ignores its signal ends nevertheless', async () => {
+  test('a cancelled reply whose tool ignores its signal ends nevertheless', async () => {
     const controller = new AbortController()
     const tools = {
       web_search: () => {
@@ -110,7 +110,7 @@ describe('a cancelled reply', () => {
     expect(linesOf(events).at(-1)).toBe('finish cancelled')
   })
 
-  test('whose client has left fails with that', async () => {
+  test('a cancelled reply whose client has left fails with that', async () => {
     const controller = new AbortController()
     const tools = {
       web_search: () => {
@@ -123,7 +123,7 @@ describe('a cancelled reply', () => {
     expect(events.at(-1)).toMatchObject({ type: 'error', error: { message: 'the client left' } })
   })
 
-  test('while the servers of tools are asked begins and ends', async () => {
+  test('a cancelled reply while the servers of tools are asked begins and ends', async () => {
     const controller = new AbortController()
     const box: ToolBox = {
       list: () => {
@@ -138,7 +138,7 @@ describe('a cancelled reply', () => {
     expect(events.map(({ type }) => type)).toEqual(['start', 'finish', 'usage'])
   })
 
-  test('in a later turn of the model keeps what was said', async () => {
+  test('a cancelled reply in a later turn of the model keeps what was said', async () => {
     const controller = new AbortController()
     const stuck = (signal: AbortSignal) =>
       new Promise<never>((_, reject) => {
@@ -151,7 +151,7 @@ describe('a cancelled reply', () => {
     expect(linesOf(events).at(-1)).toBe('finish cancelled')
   })
 
-  test('waits for no reader', async () => {
+  test('a cancelled reply waits for no reader', async () => {
     const controller = new AbortController()
     const tools = {
       web_search: () => {

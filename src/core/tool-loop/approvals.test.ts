@@ -30,7 +30,7 @@ describe('approvals', () => {
       return undefined
     }
 
-  test('are asked with an event, and an approved call is made', async () => {
+  test('approvals are asked with an event, and an approved call is made', async () => {
     const approvals = new ToolApprovals()
     const { generation } = start({ turns: [search({}), says('Yes.')], tools: asking, approvals })
     const events: GenerationEvent[] = []
@@ -51,7 +51,7 @@ describe('approvals', () => {
     expect(approvals.size).toBe(0)
   })
 
-  test('that are denied are a text for the model', async () => {
+  test('approvals that are denied are a text for the model', async () => {
     const approvals = new ToolApprovals()
     const { generation, requests, records } = start({ turns: [search({}), says('Well.')], tools: asking, approvals })
     await generation.run(approve(approvals, false))
@@ -59,14 +59,14 @@ describe('approvals', () => {
     expect(records).toMatchObject([{ outcome: 'refused' }])
   })
 
-  test('are needed for all calls where the request says so', async () => {
+  test('approvals are needed for all calls where the request says so', async () => {
     const approvals = new ToolApprovals()
     const { generation, records } = start({ turns: [search({}), says('.')], use: { approves: 'all' }, approvals })
     await generation.run(approve(approvals, false))
     expect(records).toMatchObject([{ outcome: 'refused' }])
   })
 
-  test('of another key count for nothing; its cancel ends the wait', async () => {
+  test('approvals of another key count for nothing; its cancel ends the wait', async () => {
     const approvals = new ToolApprovals()
     const controller = new AbortController()
     const { generation, records } = start({
@@ -86,7 +86,7 @@ describe('approvals', () => {
     expect(approvals.size).toBe(0)
   })
 
-  test('are not given where no answer comes for ten minutes', async () => {
+  test('approvals are not given where no answer comes for ten minutes', async () => {
     vi.useFakeTimers()
     try {
       const approvals = new ToolApprovals()
@@ -101,7 +101,7 @@ describe('approvals', () => {
     }
   })
 
-  test('leave nothing behind where the reader fails', async () => {
+  test('approvals leave nothing behind where the reader fails', async () => {
     const approvals = new ToolApprovals()
     const { generation } = start({ turns: [search({})], tools: asking, approvals })
     const failing = generation.run((event) => (event.type === 'approval-request' ? Promise.reject(new Error('gone')) : undefined))
@@ -115,7 +115,7 @@ describe('approvals', () => {
     expect(records).toMatchObject([{ outcome: 'refused' }])
   })
 
-  test('that the next request answers end the reply, after the calls that need none', async () => {
+  test('approvals that the next request answers end the reply, after the calls that need none', async () => {
     const turn = calls(...call('secret', {}, 'c1'), ...call('web_search', {}, 'c2'))
     const tools: Tools = { web_search: {}, secret: { needsApproval: true } }
     const { run, events } = start({ turns: [turn], tools, use: { asks: 'by-ending' } })
@@ -179,7 +179,7 @@ describe('tools that a request names', () => {
     [{ names: ['github'] }, ['github__a', 'github__b']],
     [{ names: ['github__b', 'python'] }, ['github__b', 'python']],
     [{ names: [], mcpServers: [{ label: 'github', allowedTools: ['a'] }] }, ['github__a']],
-  ])('%j are %j', async (use, names) => expect((await offered(use)).names).toEqual(names))
+  ])('the request for %j gets the tools %j', async (use, names) => expect((await offered(use)).names).toEqual(names))
 
   test.each<[Partial<ToolUse>, string, readonly (string | number)[]]>([
     [{ names: ['nope'] }, 'is not a tool of this server; there are: web_search, python', ['toolUse', 'names', 0]],
@@ -197,7 +197,7 @@ describe('tools that a request names', () => {
     })
   })
 
-  test('need the scope of the key', async () => {
+  test('tools that a request names need the scope of the key', async () => {
     const principal = { id: 'k', scopes: new Set(['inference'] as const) }
     const { run } = start({ turns: [], context: { principal } })
     await expect(run()).rejects.toMatchObject({ code: 'forbidden', message: expect.stringContaining("scope 'tools'") })
@@ -206,7 +206,7 @@ describe('tools that a request names', () => {
   test.each<[string, Partial<ToolUse>]>([
     ['the reply', {}],
     ['a request that is refused', { names: ['nope'] }],
-  ])('end with %s, where they were there for the request alone', async (_, use) => {
+  ])('tools that a request names end with %s, where they were there for the request alone', async (_, use) => {
     const end = vi.fn(async () => undefined)
     const { run } = start({
       turns: [says('.')],
@@ -217,7 +217,7 @@ describe('tools that a request names', () => {
     expect(end).toHaveBeenCalledOnce()
   })
 
-  test('of an MCP server are listed at the beginning of the reply', async () => {
+  test('the tools of an MCP server are listed at the beginning of the reply', async () => {
     const { events } = await offered({ names: [], mcpServers: [{ label: 'github' }, { label: 'broken' }] })
     expect(events.slice(0, 3)).toMatchObject([
       { type: 'start' },
@@ -226,7 +226,7 @@ describe('tools that a request names', () => {
     ])
   })
 
-  test('of an MCP server that the conversation lists are not listed again, unless they cannot be had', async () => {
+  test('the tools of an MCP server that the conversation lists are not listed again, unless the list is lost', async () => {
     const isListed = true as const
     const mcpServers = ['github', 'broken'].map((label) => ({ label, isListed }))
     const { events } = await offered({ names: [], mcpServers })
@@ -238,7 +238,7 @@ describe('tools that a request names', () => {
     ['all' as const, ['refused', 'refused']],
     [{ tools: ['a'] }, ['refused', 'ok']],
     [{ allExcept: ['a'] }, ['ok', 'refused']],
-  ])('of an MCP server need approval as the request says: %j', async (approval, outcomes) => {
+  ])('the tools of an MCP server need approval as the request says: %j', async (approval, outcomes) => {
     const turn = calls(...call('github__a', {}), ...call('github__b', {}))
     const { run, records } = start({
       turns: [turn, says('.')],
@@ -249,7 +249,7 @@ describe('tools that a request names', () => {
     expect(records.map(({ outcome }) => outcome)).toEqual(outcomes)
   })
 
-  test('for more than one choice are refused', async () => {
+  test('tools that a request names for more than one choice are refused', async () => {
     await expect(start({ turns: [], asked: { choices: 2 } }).run()).rejects.toMatchObject({ at: ['choices'] })
   })
 })

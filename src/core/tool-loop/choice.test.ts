@@ -32,12 +32,12 @@ describe('a choice', () => {
     expect(resolveChoice(choice, tools, declared)).toEqual(expected)
   })
 
-  test('of the caller’s own tool is not one of a server with the same name', () => {
+  test('a choice of the caller’s own tool is not one of a server with the same name', () => {
     const choice: ToolChoice = { type: 'required', names: ['docs'] }
     expect(resolveChoice(choice, tools, [{ name: 'docs' }])).toEqual(choice)
   })
 
-  test('that requires what is not there is refused', () => {
+  test('a choice that requires what is not there is refused', () => {
     const resolve = () => resolveChoice({ type: 'required', names: ['other'] }, tools, declared)
     expect(resolve).toThrow(expect.objectContaining({ code: 'invalid-request', at: ['toolChoice'] }))
   })

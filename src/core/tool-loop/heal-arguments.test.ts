@@ -44,7 +44,7 @@ describe('arguments with healing', () => {
     ['{"either":null}', { either: null }],
     ['{"either":"5"}', { either: 5 }],
     ['{"anything":"5","more":"6"}', { anything: '5', more: '6' }],
-  ])('%j are %j', (input, expected) => {
+  ])('the arguments %j are healed to %j', (input, expected) => {
     expect(readArguments(input, tool, true)).toEqual(expected)
   })
 
@@ -65,7 +65,7 @@ describe('arguments without healing', () => {
     ['print(1)', { raw: 'print(1)' }],
     ['"text"', { raw: 'text' }],
     ['null', {}],
-  ])('%j are %j', (input, expected) => {
+  ])('the arguments %j become %j', (input, expected) => {
     expect(readArguments(input, tool, false)).toEqual(expected)
   })
 })

@@ -25,7 +25,7 @@ describe('turns that may call', () => {
 })
 
 describe('the same call', () => {
-  test('is not executed again once it has succeeded; the second repetition forces the answer', () => {
+  test('the same call is not executed again once it has succeeded; the second repetition forces the answer', () => {
     const rules = new LoopRules(10)
     expect(rules.admits('a')).toBe(true)
     rules.note('a', false)
@@ -35,7 +35,7 @@ describe('the same call', () => {
     expect(rules.beginTurn()).toBe(false)
   })
 
-  test('may be tried again when it has failed, but not for ever', () => {
+  test('the same call may be tried again when it has failed, but not for ever', () => {
     const rules = new LoopRules(Number.POSITIVE_INFINITY)
     let tries = 0
     while (rules.beginTurn()) {
@@ -46,7 +46,7 @@ describe('the same call', () => {
     expect(tries).toBe(3)
   })
 
-  test('of different calls, each has its own past', () => {
+  test('each of several calls has its own past', () => {
     const rules = new LoopRules(10)
     rules.note('a', false)
     expect(rules.admits('b')).toBe(true)

@@ -13,7 +13,7 @@ describe('a call of a tool that is not there', () => {
     ['harmony', '<|channel|>commentary to=functions.rm <|constrain|>json<|message|>{}<|call|>'],
     ['glm', '<tool_call>rm\n<arg_key>a</arg_key>\n<arg_value>b</arg_value>\n</tool_call>'],
     ['any', '<|python_tag|>{"name": "rm", "parameters": {}}'],
-  ])('is a text for the model in %s, and no answer', async (toolFormat, raw) => {
+  ])('a call of a missing tool is a text for the model in %s, without an answer', async (toolFormat, raw) => {
     const { run, events, requests, records } = start({ turns: [writes(raw), says('Sorry.')], toolFormat })
     await run()
     expect(linesOf(events)).toEqual(['text Sorry.', 'finish stop'])
@@ -21,7 +21,7 @@ describe('a call of a tool that is not there', () => {
     expect(records).toMatchObject([{ tool: 'rm', outcome: 'unknown' }])
   })
 
-  test('does not keep a good call beside it from being made, and the model learns of both', async () => {
+  test('such a call does not keep a good call beside it from being made, and the model learns of both', async () => {
     const turn = writes(`${hermes('rm')}\n${hermes('web_search')}`)
     const { run, events, requests } = start({ turns: [turn, says('In France.')], toolFormat: 'hermes' })
     await run()
@@ -36,14 +36,14 @@ describe('a call of a tool that is not there', () => {
     expect(made).toContain(found.text)
   })
 
-  test('takes a turn, and one that the model repeats again and again ends the calls', async () => {
+  test('such a call takes a turn, and one that the model repeats again and again ends the calls', async () => {
     const { run, requests, events } = start({ turns: [...Array(5).fill(calls(...call('rm', {}))), says('Well.')] })
     await run()
     expect(requests.map((request) => toolsOf(request).length)).toEqual([1, 1, 1, 1, 1, 0])
     expect(linesOf(events)).toEqual(['text Well.', 'finish stop'])
   })
 
-  test('is named to a model that has no tools at all, in words that make sense', async () => {
+  test('the call is named to a model that has no tools at all, in words that make sense', async () => {
     const box = { list: async () => ({ tools: [], absent: [] }), close: async () => undefined, namesFor: () => undefined }
     const { run, requests } = start({ turns: [calls(...call('rm', {})), says('.')], box, use: { names: [] } })
     await run()
@@ -67,17 +67,20 @@ describe('a call in the last turn', () => {
   test.each([
     ['also where only the name of a tool begins it', 'glm4', 'web_search\n{"query": "Paris"}', 1],
     ['where no turn may call', 'hermes', hermes('web_search'), 0],
-  ])('that says nothing else is left out, and the model is asked once more, %s', async (_, toolFormat, raw, maxTurns) => {
-    const before = maxTurns === 0 ? [] : [search({})]
-    for (const [said, expected] of [
-      [says('In France.'), ['text In France.']],
-      [writes(raw), []],
-    ] as const) {
-      const { run, events, requests } = start({ turns: [...before, writes(raw), said], toolFormat, use: { maxTurns } })
-      await run()
-      expect(texts(events)).toEqual(expected)
-      expect(linesOf(events).at(-1)).toBe('finish stop')
-      expect(messagesOf(requests.at(-1)).at(-2)).toContain('The call was not made: there are no more calls.')
-    }
-  })
+  ])(
+    'a call in the last turn that says nothing else is left out, and the model is asked once more, %s',
+    async (_, toolFormat, raw, maxTurns) => {
+      const before = maxTurns === 0 ? [] : [search({})]
+      for (const [said, expected] of [
+        [says('In France.'), ['text In France.']],
+        [writes(raw), []],
+      ] as const) {
+        const { run, events, requests } = start({ turns: [...before, writes(raw), said], toolFormat, use: { maxTurns } })
+        await run()
+        expect(texts(events)).toEqual(expected)
+        expect(linesOf(events).at(-1)).toBe('finish stop')
+        expect(messagesOf(requests.at(-1)).at(-2)).toContain('The call was not made: there are no more calls.')
+      }
+    },
+  )
 })

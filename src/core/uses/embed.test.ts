@@ -17,7 +17,7 @@ describe('shorten', () => {
     [[-5], 1, [-1]],
     [[0, 0], undefined, [0, 0]],
     [[0, 3], 1, [0]],
-  ])('of %j, %j numbers, is %j', (vector, dimensions, expected) => {
+  ])('shortening %j to %j numbers gives %j', (vector, dimensions, expected) => {
     const short = shorten(Float32Array.from(vector), dimensions)
     expect(short).toHaveLength(expected.length)
     for (const [index, value] of expected.entries()) expect(short[index]).toBeCloseTo(value, 6)
@@ -29,7 +29,7 @@ test('a vector with NaN is an error', () => {
 })
 
 describe('embed', () => {
-  test('computes on a slot and releases it', async () => {
+  test('embed computes on a slot and releases it', async () => {
     const { context, load } = open(async () => {
       expect(load().busy).toBe(1)
       return { vectors: [Float32Array.of(3, 4)], inputTokens: 7 }
@@ -39,7 +39,7 @@ describe('embed', () => {
     expect(load()).toMatchObject({ busy: 0, queued: 0 })
   })
 
-  test('refuses more dimensions than there are before it takes a slot', async () => {
+  test('embed refuses more dimensions than there are before it takes a slot', async () => {
     const { context, load } = open(async () => {
       throw new Error('asked all the same')
     })
@@ -50,7 +50,7 @@ describe('embed', () => {
     expect(load().queued).toBe(0)
   })
 
-  test('refuses more dimensions than the vectors have', async () => {
+  test('embed refuses more dimensions than the vectors have', async () => {
     const { context } = open(async () => ({ vectors: [Float32Array.of(3, 4)], inputTokens: 1 }), {})
     await expect(embed({ model: 'x', inputs: [], dimensions: 3 }, context)).rejects.toMatchObject({
       code: 'invalid-request',
@@ -58,7 +58,7 @@ describe('embed', () => {
     })
   })
 
-  test('releases the slot when the engine fails', async () => {
+  test('embed releases the slot when the engine fails', async () => {
     const { context, load } = open(() => Promise.reject(new Error('broken')))
     await expect(embed({ model: 'x', inputs: [] }, context)).rejects.toThrow('broken')
     expect(load()).toMatchObject({ busy: 0, queued: 0 })

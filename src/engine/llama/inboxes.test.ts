@@ -10,7 +10,7 @@ function createInbox(): { inbox: Inbox; flow: string[] } {
 }
 
 describe('Inbox', () => {
-  test('reports come out in order, also those that were awaited first', async () => {
+  test('Inbox reports come out in order, also those that were awaited first', async () => {
     const { inbox } = createInbox()
     const first = inbox.next()
     inbox.push(text(1))

@@ -48,7 +48,7 @@ describe('the log-probabilities of a prompt', () => {
     expect(server.seen.at(-1)?.body).not.toHaveProperty('stream_options')
   })
 
-  test('of token ids have the texts that the server shows', async () => {
+  test('the log-probabilities of token ids have the texts that the server shows', async () => {
     const server = await upstream(echoing(['a', ' b']))
     const engine = engineOver([server], { profile: 'sglang' })
     const { choices } = await answer(engine, scored({ type: 'tokens', tokens: [1, 2] }))
@@ -60,7 +60,7 @@ describe('the log-probabilities of a prompt', () => {
     ['a first token that the tokenizer adds is no part of the prompt', ['<s>', 'a', ' b'], 'a b', ['', 'a', ' b']],
     ['several tokens of one character are that character', ['a', '\ufffd', '\ufffd', 'b'], 'aäb', ['a', '', 'ä', 'b']],
     ['as OpenAI shows them', ['bytes:\\xc3', 'bytes:\\xa4'], 'ä', ['', 'ä']],
-  ])('%s', async (_, tokens, text, pieces) => {
+  ])("the prompt's tokens are divided: %s", async (_, tokens, text, pieces) => {
     const server = await upstream(echoing(tokens, { text: `${text} c` }))
     const { choices } = await answer(engineOver([server], { profile: 'vllm' }), scored({ type: 'text', text }))
     expect(textOf(choices[0]?.promptTokens)).toEqual(pieces)
@@ -77,7 +77,7 @@ describe('the log-probabilities of a prompt', () => {
     expect(choices.map(({ parts }) => parts)).toMatchObject([[{ text: ' c' }], [{ text: ' c' }]])
   })
 
-  test('that a server leaves out are its failure', async () => {
+  test('a server that leaves out the log-probabilities has failed', async () => {
     const server = await upstream((_, response) => {
       response.end(JSON.stringify({ choices: [{ index: 0, text: ' c', finish_reason: 'length' }], usage: { prompt_tokens: 1 } }))
     })
@@ -86,7 +86,7 @@ describe('the log-probabilities of a prompt', () => {
   })
 
   const lacking = profileNames.filter((kind: ProfileName) => profiles[kind].scoresPrompts !== true)
-  test.each(lacking)('are refused by their place where %s has none', async (profile) => {
+  test.each(lacking)('the log-probabilities are refused by their place where %s has none', async (profile) => {
     const server = await upstream(echoing(['a']))
     const engine = engineOver([server], { profile, protocol: 'chat' })
     const { logprobs: _, ...request } = scored({ type: 'text', text: 'a' })

@@ -49,7 +49,7 @@ describe('the edge of the engine', () => {
 })
 
 describe('closing and coming back', () => {
-  test('closing during a probe ends it at once, with the reason', async () => {
+  test('closing during a probe ends it immediately, with the reason', async () => {
     const silent = await upstream(fine)
     silent.get = () => true
     const engine = engineOver([silent])

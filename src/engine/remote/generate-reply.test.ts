@@ -220,7 +220,7 @@ describe('several replicas', () => {
     expect(server.seen.map(({ body }) => body.seed).toSorted()).toEqual(expect.arrayContaining([7, 8]))
   })
 
-  test('usage from before a break counts, also when the next continuation fails at once', async () => {
+  test('usage from before a break counts, also when the next continuation fails immediately', async () => {
     const first = await breaksOffCounted()
     const second = await upstream(refusing(503, 'boom'), { ownedBy: 'vllm' })
     const third = await upstream(

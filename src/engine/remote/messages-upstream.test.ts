@@ -37,7 +37,7 @@ async function answerTo(reply: Answer, options: Partial<GenerationRequest> = {})
 }
 
 describe('a reply of Messages', () => {
-  test('keeps the order of its parts, and what the server signed', async () => {
+  test('a reply of Messages keeps the order of its parts, and what the server signed', async () => {
     const { choices, usage } = await answerTo(
       streamOf(
         messageStart,
@@ -95,7 +95,7 @@ describe('a reply of Messages', () => {
     ])
   })
 
-  test('is read when the server does not stream', async () => {
+  test('a reply of Messages is read when the server does not stream', async () => {
     const content = [
       { type: 'thinking', thinking: 'hm', signature: 's' },
       { type: 'text', text: 'Hello', citations: [{ type: 'web_search_result_location', url: 'http://a', title: 'A' }] },
@@ -124,7 +124,7 @@ describe('a reply of Messages', () => {
     expect(choices[0]?.finish).toEqual(finish)
   })
 
-  test('reports the stop sequence that ended it', async () => {
+  test('a reply of Messages reports the stop sequence that ended it', async () => {
     const reply = streamOf(messageStart, textBlock(0, 'a'), messageEnd('stop_sequence', { output_tokens: 1 }, 'END'))
     expect((await answerTo(reply, { stop: ['END'] })).choices[0]?.finish).toEqual({ reason: 'stop', stopSequence: 'END' })
   })
@@ -150,7 +150,7 @@ describe('a reply of Messages', () => {
 })
 
 describe('a request of Messages', () => {
-  test('keeps the digits of large numbers in the input of a call', async () => {
+  test('the request keeps the digits of large numbers in the input of a call', async () => {
     let body = ''
     const { origin, close } = await listenOnLoopback(async (request, response) => {
       if (request.method === 'GET') return void response.end('{"data":[{"id":"m"}]}')
@@ -166,7 +166,7 @@ describe('a request of Messages', () => {
     expect(body).toContain(`"input":${input}`)
   })
 
-  test('is counted by the server', async () => {
+  test('the request is counted by the server', async () => {
     const { server, engine } = await engineFor(refusing(200, '{"input_tokens":42}'))
     const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [text('hi')] }] } as const
     const request = { prompt, reasoning: {}, addBos: true, parseSpecial: true }
@@ -175,7 +175,7 @@ describe('a request of Messages', () => {
     expect(server.seen[0]?.body).not.toHaveProperty('max_tokens')
   })
 
-  test('cannot be a plain text', async () => {
+  test('the request cannot be a plain text', async () => {
     const { engine } = await engineFor(messageOf(textBlock(0, 'ok')))
     const error = await failure(engine, { ...ask(''), prompt: { type: 'text', text: 'Once' } })
     expect(error).toMatchObject({ code: 'unsupported-field', at: ['prompt'] })
@@ -284,7 +284,7 @@ describe('a failure of Messages', () => {
 })
 
 describe('a reply of Messages that breaks off', () => {
-  test('is continued after its text', async () => {
+  test('a broken reply is continued after its text', async () => {
     const breaking: Answer = (_, response) => {
       openStream(response)
       const open = messagesEvent('content_block_start', { index: 0, content_block: { type: 'text', text: '' } })

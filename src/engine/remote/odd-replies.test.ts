@@ -23,7 +23,7 @@ describe('a server that ignores n', () => {
     doneLine,
   )
 
-  test('is asked again for the choices that it left out', async () => {
+  test('a server that ignores n is asked again for the choices that it left out', async () => {
     const server = await upstream(one)
     const { choices, usage } = await answer(engineOver([server]), ask('hi', { choices: 3 }))
     expect(choices.map(({ finish }) => finish.reason)).toEqual(['stop', 'stop', 'stop'])
@@ -31,13 +31,13 @@ describe('a server that ignores n', () => {
     expect(usage).toMatchObject({ inputTokens: 5, outputTokens: 3 })
   })
 
-  test('is asked with another seed for each of them', async () => {
+  test('a server that ignores n is asked with another seed for each of them', async () => {
     const server = await upstream(one)
     await answer(engineOver([server]), ask('hi', { choices: 3, sampling: { seed: 7 } }))
     expect(server.seen.map(({ body }) => body.seed)).toEqual([7, 8, 9])
   })
 
-  test('may also answer with a whole reply', async () => {
+  test('a server that ignores n may also answer with a whole reply', async () => {
     const server = await upstream(whole({ choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] }))
     expect(textsOf(await answer(engineOver([server]), ask('hi', { choices: 2 })))).toEqual(['a', 'a'])
   })
@@ -98,7 +98,7 @@ describe('another Dragoman that has repeated the request already', () => {
     ['invalid output, in a stream', streamOf(`data: ${said('invalid_output')}\n\n`), 'invalid-output'],
     ['a failure of its servers', refusing(502, said('upstream_failed')), 'upstream-failed'],
     ['a failure of its servers, in a stream', streamOf(`data: ${said('upstream_failed')}\n\n`), 'upstream-failed'],
-  ])('is asked once, says %s, and stays healthy', async (_, reply, code) => {
+  ])('the other Dragoman is asked once, says %s, and stays healthy', async (_, reply, code) => {
     const server = await upstream(reply, { ownedBy: 'dragoman' })
     const engine = engineOver([server])
     for (let turn = 0; turn < 5; turn++) expect(await failure(engine)).toMatchObject({ code })
@@ -106,7 +106,7 @@ describe('another Dragoman that has repeated the request already', () => {
     expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ state: 'healthy' }])
   })
 
-  test('is not asked again, but a sound one is', async () => {
+  test('the other Dragoman is not asked again, but a sound one is', async () => {
     const failing = await upstream(refusing(502, said('upstream_failed')), { ownedBy: 'dragoman' })
     const sound = await upstream(fine, { ownedBy: 'dragoman' })
     const engine = await knownEngine([failing, sound])
@@ -126,13 +126,13 @@ describe('an output limit that the server ignores', () => {
   test.each<[string, Answer]>([
     ['without usage', ignoring(doneLine)],
     ['with usage at the end', ignoring(usageChunk(3, 8), doneLine)],
-  ])('is kept here, %s', async (_, reply) => {
+  ])('the output limit is kept here, %s', async (_, reply) => {
     const { choices, usage } = await answer(engineOver([await upstream(reply)]), ask('hi', { maxOutputTokens: 2 }))
     expect(choices).toMatchObject([{ parts: [{ text: 'one two ' }], finish: { reason: 'length' } }])
     expect(usage.outputTokens).toBe(2)
   })
 
-  test('ends an endless reply', async () => {
+  test('the output limit ends an endless reply', async () => {
     const server = await upstream((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       const timer = setInterval(() => response.write(chatChunk({ delta: { content: 'x ' } }).repeat(20)), 1)
@@ -142,7 +142,7 @@ describe('an output limit that the server ignores', () => {
     expect(choices).toMatchObject([{ parts: [{ text: 'x x x ' }], finish: { reason: 'length' } }])
   })
 
-  test('is counted by the server that counts as it goes', async () => {
+  test('the output limit is counted by the server that counts as it goes', async () => {
     const counted = pieces.map((content, index) =>
       chatChunk({ delta: { content } }, { usage: { prompt_tokens: 3, completion_tokens: 2 * (index + 1) } }),
     )
@@ -154,7 +154,7 @@ describe('an output limit that the server ignores', () => {
   test.each([
     ['reasoning', { reasoning_content: 'hm ' }, { type: 'reasoning', text: 'hm hm ' }],
     ['text', { content: 'hm ' }, { type: 'text', text: 'hm hm ' }],
-  ])('counts %s', async (_, delta, part) => {
+  ])('the output limit counts %s', async (_, delta, part) => {
     const reply = streamOf(...Array(5).fill(chatChunk({ delta })), chatChunk({ delta: {}, finish_reason: 'stop' }), doneLine)
     const { choices } = await answer(engineOver([await upstream(reply)]), ask('hi', { maxOutputTokens: 2 }))
     expect(choices).toMatchObject([{ parts: [part], finish: { reason: 'length' } }])
@@ -170,7 +170,7 @@ describe('an output limit that the server ignores', () => {
   test.each([
     ['its usage', 'stop', usageChunk(3, 2)],
     ['its finish reason', 'length', ''],
-  ])('leaves a reply alone whose server cuts tokens into pieces, by %s', async (_, finishReason, end) => {
+  ])('the output limit leaves a reply alone whose server cuts tokens into pieces, by %s', async (_, finishReason, end) => {
     const letters = [...'Hello'].map((content) => chatChunk({ delta: { content } }))
     const reply = streamOf(...letters, chatChunk({ delta: {}, finish_reason: finishReason }), end, doneLine)
     const result = await answer(engineOver([await upstream(reply)]), ask('hi', { maxOutputTokens: 2 }))
@@ -200,7 +200,7 @@ describe("the caller's words", () => {
     ['someone', wire],
     ['dragoman', wire],
     ['vllm', {}],
-  ])('for the server that generates reach one of %s', async (ownedBy, wanted) => {
+  ])("the caller's words for the server that generates reach one of %s", async (ownedBy, wanted) => {
     const server = await upstream(fine, { ownedBy })
     await answer(engineOver([server]), ask('hi', { forwarded }))
     const body = server.seen[0]?.body ?? {}
@@ -212,7 +212,7 @@ describe("the caller's words", () => {
     return { ...request, prompt: { ...request.prompt, templateVariables } } as typeof request
   }
 
-  test('on verbosity reach a server that knows the field', async () => {
+  test("the caller's words on verbosity reach a server that knows the field", async () => {
     const server = await upstream(fine)
     await answer(engineOver([server]), chatWith({ verbosity: 'low' }))
     expect(server.seen[0]?.body).toMatchObject({ verbosity: 'low' })
@@ -221,7 +221,7 @@ describe("the caller's words", () => {
   test.each([
     ['library', { verbosity: 'low' }, ['prompt', 'templateVariables', 'verbosity']],
     ['someone', { verbosity: 'low', other: 1 }, ['prompt', 'templateVariables']],
-  ])('are refused by a server of %s that cannot use %j', async (ownedBy, variables, at) => {
+  ])("the caller's words are refused by a server of %s that cannot use %j", async (ownedBy, variables, at) => {
     const error = await failure(engineOver([await upstream(fine, { ownedBy })]), chatWith(variables))
     expect(error).toMatchObject({ code: 'unsupported-field', at })
   })
@@ -302,7 +302,7 @@ describe('a reply that is larger than any request needs', () => {
     ['fragments of one call', endless(() => call(0, { name: '', arguments: 'x'.repeat(60_000) }))],
     ['values', whole({ choices: [{ message: { content: Array(150_000).fill({ type: 'x', a: [[], []] }) } }] })],
     ['citations', endless(() => ({ annotations: Array(2000).fill({ url_citation: { url: 'http://a.example' } }) }))],
-  ])('endless %s fail the request once, and are no fault of the server', async (_, reply) => {
+  ])('endless %s fail the request once, and do not count against the server', async (_, reply) => {
     const server = await upstream(reply)
     const engine = engineOver([server])
     expect(await failure(engine, ask('hi', {}, [weather]))).toMatchObject({ code: 'upstream-failed' })
@@ -335,7 +335,7 @@ describe('a reply that is larger than any request needs', () => {
   })
 })
 
-test('embeddings of a server that makes none are refused by name, and are no fault of it', async () => {
+test('embeddings of a server that makes none are refused by name, and do not count against it', async () => {
   const text = 'This server does not support embeddings. Start it with `--embeddings`'
   const server = await upstream(
     refusing(501, JSON.stringify({ error: { code: 501, message: text, type: 'not_supported_error' } })),

@@ -20,7 +20,7 @@ test.each([
   ['a model without one gets none', 'hi', { bos, serverAdds: false, tokenizerAdds: false }, 'hi'],
   ['an unknown text is left alone', '<s>hi', { bos: undefined, serverAdds: true, tokenizerAdds: true }, '<s>hi'],
   ['one inside of the text is the text', 'hi <s>', { bos, serverAdds: true, tokenizerAdds: true }, 'hi <s>'],
-])('%s', (_, text, options, expected) => {
+])('the server reads one BOS token: %s', (_, text, options, expected) => {
   expect(withOneBos(text, options)).toBe(expected)
 })
 
@@ -53,7 +53,7 @@ describe.skipIf(harmony === undefined)('a llama-server that cannot read what its
     return started
   }
 
-  test('gets the conversation as a text, which is read here', async () => {
+  test('the llama-server gets the conversation as a text, which is read here', async () => {
     const started = await server(harmony)
     const { choices } = await answer(engineOver([started], { profile: 'llama-server' }), ask('Say hello.'))
     expect(choices[0]?.parts).toMatchObject([
@@ -67,7 +67,7 @@ describe.skipIf(harmony === undefined)('a llama-server that cannot read what its
     })
   })
 
-  test('gets the next conversations as texts after a reply that it broke off', async () => {
+  test('the llama-server gets the next conversations as texts after a reply that it broke off', async () => {
     const started = await server(harmony, { writes: 'Hel' })
     const engine = engineOver([started], { profile: 'llama-server' })
     expect(await failure(engine)).toMatchObject({ code: 'upstream-failed', message: expect.stringContaining(unread) })
@@ -86,7 +86,7 @@ describe.skipIf(harmony === undefined)('a llama-server that cannot read what its
     expect(started.seen.map(({ path }) => path)).toContain('/v1/chat/completions')
   })
 
-  test('fails where its template is not known', async () => {
+  test('the llama-server fails where its template is not known', async () => {
     const started = await server(undefined)
     expect(await failure(engineOver([started], { profile: 'llama-server' }))).toMatchObject({
       code: 'upstream-failed',

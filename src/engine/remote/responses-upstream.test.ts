@@ -38,7 +38,7 @@ async function answerTo(reply: Answer, options: Partial<GenerationRequest> = {})
 }
 
 describe('a reply of Responses', () => {
-  test('keeps the order of its items, and what the server encrypted', async () => {
+  test('a reply of Responses keeps the order of its items, and what the server encrypted', async () => {
     const thought = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'e1' }
     const { choices, usage } = await answerTo(
       responseOf(
@@ -65,7 +65,7 @@ describe('a reply of Responses', () => {
     expect(usage).toEqual({ inputTokens: 15, cachedInputTokens: 10, outputTokens: 9, reasoningTokens: 4 })
   })
 
-  test('gives back what it encrypted, with the summary that it showed', async () => {
+  test('a reply of Responses gives back what it encrypted, with the summary that it showed', async () => {
     const { server, engine } = await engineFor(
       responseOf(
         itemOf(0, { type: 'reasoning', id: 'rs_1', encrypted_content: 'e1' }, [
@@ -93,7 +93,7 @@ describe('a reply of Responses', () => {
     })
   })
 
-  test('has refusals, sources and log-probabilities', async () => {
+  test('a reply of Responses has refusals, sources and log-probabilities', async () => {
     const logprobs = [{ token: 'ok', logprob: -0.5, top_logprobs: [{ token: 'ok', logprob: -0.5 }] }]
     const annotation = { type: 'url_citation', url: 'http://a', title: 'A', start_index: 0, end_index: 2 }
     const message = { type: 'message', content: [] }
@@ -130,7 +130,7 @@ describe('a reply of Responses', () => {
     expect(choices[0]?.finish).toEqual(finish)
   })
 
-  test('is complete also where pieces come only at the end of their item', async () => {
+  test('a reply of Responses is complete also where pieces come only at the end of their item', async () => {
     const items = [
       { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] },
       {
@@ -162,7 +162,7 @@ describe('a reply of Responses', () => {
     expect(server.seen[0]?.body).not.toHaveProperty('stop')
   })
 
-  test('is counted by the server before it is generated', async () => {
+  test('a reply of Responses is counted by the server before it is generated', async () => {
     const { server, engine } = await engineFor(refusing(200, '{"object":"response.input_tokens","input_tokens":42}'))
     const { prompt } = ask('hi')
     if (prompt.type !== 'chat') throw new Error('a conversation was asked')

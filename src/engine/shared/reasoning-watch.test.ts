@@ -19,7 +19,7 @@ describe('ReasoningWatch', () => {
     { name: 'text that only begins like a tag', pieces: ['<thin', ' ice', '<think>', 'a'], tokens: 0, inside: false },
     { name: 'halves of characters', pieces: ['<think>', '', '', 'ä'], tokens: 3, inside: true },
     { name: 'all in one piece', pieces: ['<think>a</think>b'], tokens: 0, inside: false },
-  ])('counts the tokens between the tags: $name', ({ pieces, tokens, inside }) => {
+  ])('ReasoningWatch counts the tokens between the tags: $name', ({ pieces, tokens, inside }) => {
     expect(watchAll(pieces)).toMatchObject({ tokens, inside })
   })
 

@@ -38,22 +38,22 @@ describe('a grammar in the language of Lark', () => {
     ['imports under another name', 'start: N _L\n%import common.INT -> N\n%import common.LF -> _L', ['1\n'], ['1']],
     ['imports of several', 'start: INT WORD\n%import common (INT, WORD)', ['1a'], ['a1']],
     ['Windows line ends', 'start: a\r\na: "a"\r\n', ['a'], ['']],
-  ])('may have %s', (_, lark, allowed, others) => {
+  ])('a Lark grammar may have %s', (_, lark, allowed, others) => {
     expect(allowed.filter((text) => !accepts(lark, text))).toEqual([])
     expect(others.filter((text) => accepts(lark, text))).toEqual([])
   })
 
-  test('allows what is ignored before, between and after terminals, and not inside', () => {
+  test('a Lark grammar allows what is ignored before, between and after terminals, and not inside', () => {
     const lark = 'start: a+ B\na: "x" "y"\nB: "b" "c"\nCOMMENT: /#[^\\n]*/\n%import common.WS\n%ignore WS\n%ignore COMMENT'
     for (const text of ['xybc', ' x y\nx#c\ny bc # end', 'xyxybc']) expect(accepts(lark, text)).toBe(true)
     for (const text of ['xyb c', 'x', 'xy#']) expect(accepts(lark, text)).toBe(false)
   })
 
-  test('is read without a lexer, which would take the longest terminal', () => {
+  test('a Lark grammar is read without a lexer, which would take the longest terminal', () => {
     expect(accepts('start: LETTERS "b"\nLETTERS: /[a-z]+/', 'ab')).toBe(true)
   })
 
-  test('may be of the kind that patches are written in', () => {
+  test("a Lark grammar may be the one of Codex's patches", () => {
     const lark = [
       'start: head section+ tail',
       'head: "== patch ==" LF',
@@ -79,7 +79,7 @@ describe('a grammar in the language of Lark', () => {
     expect(accepts(lark, '== patch ==\n== end ==\n')).toBe(false)
   })
 
-  test.each([...commonTerminals.keys()])('may import %s', (name) => {
+  test.each([...commonTerminals.keys()])('a Lark grammar may import %s', (name) => {
     expect(larkToGbnf(`start: ${name}\n%import common.${name}`)).toContain('root ::= ')
   })
 
@@ -90,7 +90,7 @@ describe('a grammar in the language of Lark', () => {
     ['C_COMMENT', ['/**/', '/* a * b\n **/'], ['/*/', '/* */ */']],
     ['NEWLINE', ['\n', '\r\n\n'], ['\r', '']],
     ['CNAME', ['_a1'], ['1a']],
-  ])('knows %s as Lark does', (name, allowed, others) => {
+  ])('a Lark grammar knows %s as Lark does', (name, allowed, others) => {
     const lark = `start: ${name}\n%import common.${name}`
     expect(allowed.filter((text) => !accepts(lark, text))).toEqual([])
     expect(others.filter((text) => accepts(lark, text))).toEqual([])
@@ -129,7 +129,7 @@ describe('a grammar in the language of Lark', () => {
     ],
     ['thousands of rules that begin with the next', everyRule(3000, (index) => `r${(index + 1) % 3000} "a"`)],
     ['a repetition of thousands of parts that may be empty', `start: (${'"a"? '.repeat(10_000)})*`],
-  ])('with %s is refused before it costs too much', (_, lark) => {
+  ])('a Lark grammar with %s is refused before it costs too much', (_, lark) => {
     expect(() => larkToGbnf(lark)).toThrow(expect.objectContaining({ kind: 'grammar-too-large' }))
   })
 

@@ -15,7 +15,7 @@ describe('the grammar of a regular expression', () => {
     ['(?:a|ab)(?:c|bcd)?', ['a', 'abc', 'abcd', 'ab', 'abbcd'], ['abcdd']],
     ['\\p{Lu}\\p{Ll}*', ['Été', 'A'], ['été', '1']],
     ['.{2}', ['ab', '😀x'], ['a\n', 'abc']],
-  ])('%s', (pattern, accepted, rejected) => {
+  ])('the grammar of %s matches the same texts', (pattern, accepted, rejected) => {
     const { grammar } = regexToGbnf(pattern)
     checkGbnf(grammar)
     const matcher = createMatcher(grammar)

@@ -20,7 +20,7 @@ test.each<[string, string[]]>([
   expect(empty(grammar)).toEqual(names)
 })
 
-test('visits each name a bounded number of times, whatever the order of the rules', () => {
+test('visits each name a bounded number of times, in any order of the rules', () => {
   const count = 3000
   const names = Array.from({ length: count }, (_, index) => `r${index}`)
   const leaves = names.map((name) => `${name} ::= "a"`)

@@ -24,13 +24,13 @@ describe('GrammarMachine', () => {
     ['root ::= ([a-c]? "b"?)* "c"', ['c', 'abc', 'bbbc'], ['', 'd', 'ab']],
     ['root ::= [^a]{2} | "é" "日本"', ['bc', '日x', 'é日本'], ['ab', 'éa', '日本語']],
     ['root ::= "" | other\nother ::= "a"{3,} | ("x" "y"){0,2}', ['', 'aaa', 'aaaaa', 'xy', 'xyxy'], ['aa', 'x', 'xyxyxy']],
-  ])('%s', (gbnf, accepted, rejected) => {
+  ])('GrammarMachine matches the texts of %s', (gbnf, accepted, rejected) => {
     const machine = machineOf(gbnf)
     expect(accepted.filter((text) => !accepts(machine, text))).toEqual([])
     expect(rejected.filter((text) => accepts(machine, text))).toEqual([])
   })
 
-  test('agrees with a plain interpreter of grammars on random schemas, their texts and broken texts', () => {
+  test('GrammarMachine agrees with a plain interpreter of grammars on random schemas, their texts and broken texts', () => {
     const random = createRandom(11)
     let texts = 0
     for (let count = 0; count < 40; count++) {
@@ -54,7 +54,7 @@ describe('GrammarMachine', () => {
     expect(texts).toBeGreaterThan(60)
   })
 
-  test('says whether any character of a range is allowed', () => {
+  test('GrammarMachine says whether any character of a range is allowed', () => {
     const machine = machineOf('root ::= [a-cé] | "日"')
     const start = machine.start(plenty())
     const allows = (low: number, high: number) => machine.allowsAnyOf(start, [low, high], plenty())
@@ -67,7 +67,7 @@ describe('GrammarMachine', () => {
     ]).toEqual([true, true, true, false, false])
   })
 
-  test('knows the only character that can follow', () => {
+  test('GrammarMachine knows the only character that can follow', () => {
     const machine = machineOf('root ::= "aé" ("x" | "xy") [0-9] "z"?')
     const after = (text: string) => machine.onlyNext(read(machine, text, plenty()) as MachineState, plenty())
     const texts = ['', 'a', 'aé', 'aéx', 'aéxy', 'aéx1', 'aéx1z']

@@ -10,7 +10,7 @@ describe('the fingerprint of a schema', () => {
     ['annotations of members', { properties: { a: { ...text, description: 'a' } } }, { properties: { a: text } }],
     ['unused definitions', { ...text, $defs: { a: { type: 'null' } } }, text],
     ['annotations in lists', { anyOf: [text, { type: 'null', $comment: 'none' }] }, { anyOf: [{ ...text }, { type: 'null' }] }],
-  ])('ignores %s', (_, one, other) => {
+  ])('the fingerprint of a schema ignores %s', (_, one, other) => {
     const fingerprintOf = createFingerprints()
     expect(fingerprintOf({ ...one })).toBeTypeOf('number')
     expect(fingerprintOf({ ...one })).toBe(fingerprintOf({ ...other }))
@@ -25,7 +25,7 @@ describe('the fingerprint of a schema', () => {
     ['one schema for items and a list of them', { items: text }, { items: [text] }],
     ['unknown keywords', { 'x-a': 1 }, { 'x-a': 2 }],
     ['listed values that look like annotations', { enum: [{ title: 'a' }] }, { enum: [{ title: 'b' }] }],
-  ])('depends on %s', (_, one, other) => {
+  ])('the fingerprint of a schema depends on %s', (_, one, other) => {
     const fingerprintOf = createFingerprints()
     expect(fingerprintOf(one)).not.toBe(fingerprintOf(other))
   })
@@ -37,11 +37,11 @@ describe('the fingerprint of a schema', () => {
     ['a base URI', { $id: 'https://example.com/a' }],
     ['a member that is not a schema', { properties: { a: 3 } }],
     ['a list of other things than schemas', { anyOf: [text, [5]] }],
-  ])('does not exist for %s', (_, schema) => {
+  ])('the fingerprint of a schema does not exist for %s', (_, schema) => {
     expect(createFingerprints()(schema)).toBeUndefined()
   })
 
-  test('does not exist for a schema that contains itself', () => {
+  test('the fingerprint of a schema does not exist for a schema that contains itself', () => {
     const schema: Record<string, unknown> = { type: 'array' }
     schema.items = schema
     expect(createFingerprints()(schema)).toBeUndefined()

@@ -30,13 +30,13 @@ describe('the grammar of listed values', () => {
       [...words.slice(0, 20), 1, 12, -1, null, true, { a: 1 }, [1, 2], 'é', '日本', '"', '\\'],
       [2, false, 'e', {}, [1]],
     ],
-  ])('holds exactly these: %s', (_, values, others) => {
+  ])('the grammar holds exactly these: %s', (_, values, others) => {
     const { accepts } = open(values)
     expect(values.filter((value) => !accepts(JSON.stringify(value)))).toEqual([])
     expect(others.filter((value) => accepts(JSON.stringify(value)))).toEqual([])
   })
 
-  test('follows a few ways, and not one for each value', () => {
+  test('the grammar follows a few ways, and not one for each value', () => {
     const { accepts, mostWays } = open(words)
     for (const word of words.slice(0, 100)) accepts(JSON.stringify(word))
     expect(mostWays()).toBeLessThan(15)

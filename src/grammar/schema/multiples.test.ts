@@ -15,7 +15,7 @@ describe('multiples', () => {
     [{ type: 'number', multipleOf: 0.01, minimum: 0 }, 'partial', ['4.35', '0.01', '7.1'], ['4.355', '-1']],
     [{ allOf: [{ multipleOf: 4 }, { multipleOf: 6 }], type: 'integer' }, 'full', ['12', '24'], ['4', '6', '8']],
     [{ type: 'integer', multipleOf: 123_457 }, 'partial', ['123457'], []],
-  ])('%j', (schema, enforcement, good, bad) => {
+  ])('the grammar of %j allows multiples only', (schema, enforcement, good, bad) => {
     const compiled = compileJsonSchema(schema)
     expect(compiled.enforcement).toBe(enforcement)
     const matcher = createMatcher(compiled.grammar)

@@ -13,7 +13,7 @@ const delimiters = fc.array(letters, { minLength: 1, maxLength: 4 }).map((list) 
 const texts = fc.array(letters, { maxLength: 12 }).map((list) => list.join(''))
 
 describe('raw strings', () => {
-  test('are exactly those without the delimiter', () => {
+  test('raw strings are exactly those without the delimiter', () => {
     fc.assert(
       fc.property(delimiters, texts, (delimiter, text) => {
         expect(matcherFor({ type: 'string' }, delimiter).matches(text)).toBe(!text.includes(delimiter))
@@ -21,7 +21,7 @@ describe('raw strings', () => {
     )
   })
 
-  test('have the required length and pattern', () => {
+  test('raw strings have the required length and pattern', () => {
     fc.assert(
       fc.property(delimiters, texts, (delimiter, text) => {
         const bounded = matcherFor({ type: 'string', minLength: 2, maxLength: 5 }, delimiter)
@@ -32,7 +32,7 @@ describe('raw strings', () => {
     )
   })
 
-  test('of great length do not contain the first character of the delimiter', () => {
+  test('raw strings of great length do not contain the first character of the delimiter', () => {
     const matcher = matcherFor({ type: 'string', maxLength: 2000 }, '</value>')
     expect(matcher.matches('a'.repeat(2000))).toBe(true)
     expect(matcher.matches('a'.repeat(2001))).toBe(false)

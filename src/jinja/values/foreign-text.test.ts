@@ -125,7 +125,7 @@ const attempt = (source: string, x: string): string => {
 }
 
 describe('foreign text', () => {
-  test('has partners that are told apart from valid text, and back', () => {
+  test('foreign text has partners that differ from valid text, and back', () => {
     fc.assert(
       fc.property(fc.string({ unit: codePoint }), (text) => {
         expect(isForeign(text)).toBe(false)
@@ -140,7 +140,7 @@ describe('foreign text', () => {
     expect(isForeign(compileJinja("{{ '\\udc3c' }}\udc3c").render({}))).toBe(false)
   })
 
-  test.each([...expressions, ...questions])('reads like any other: %s', (source) => {
+  test.each([...expressions, ...questions])('foreign text reads like any other: %s', (source) => {
     fc.assert(
       fc.property(words, (x) => {
         expect(plainText(attempt(source, asForeign(x)))).toBe(attempt(source, x))
@@ -149,7 +149,7 @@ describe('foreign text', () => {
     )
   })
 
-  test.each(expressions)('stays foreign: %s', (source) => {
+  test.each(expressions)('foreign text stays foreign: %s', (source) => {
     fc.assert(
       fc.property(words, (x) => {
         const printed = attempt(source, asForeign(x))

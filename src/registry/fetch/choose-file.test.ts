@@ -20,11 +20,11 @@ describe('the file of a repository', () => {
     ['the quantization behind the name of the model', { 'Q8_0-like-F32.gguf': 1, 'x-Q5_0.gguf': 1 }, 16, 'x-Q5_0.gguf'],
     ['the one in the outer folder', { 'old/m-Q4_K_M.gguf': 1, 'm-Q4_K_M.gguf': 2 }, 16, 'm-Q4_K_M.gguf'],
     ['the larger of two models', { 'a-0.6b-Q4_K_M.gguf': 1, 'b-4b-Q4_K_M.gguf': 3 }, 16, 'b-4b-Q4_K_M.gguf'],
-  ])('is %s', (_, sizes, memory, file) => {
+  ])('the file of a repository is %s', (_, sizes, memory, file) => {
     expect(chooseFile(files(sizes), memory * gb).file).toBe(file)
   })
 
-  test('comes with its size and the reason', () => {
+  test('the file of a repository comes with its size and the reason', () => {
     const several = { 'm-Q4_K_M.gguf': 5, 'm-Q4_K_S.gguf': 3.5, 'm-Q8_0.gguf': 4 }
     expect(chooseFile(files(several), 8 * gb).why).toBe(
       '3.5 GB, Q4_K_S is preferred among the 2 that fit into half of the memory (8.0 GB)',
@@ -42,7 +42,7 @@ describe('without a file to take, the failure', () => {
       '(8.0 GB); to take one all the same, name it: a.gguf (7.0 GB), b.gguf (9.0 GB)',
     ],
     ['lists parts of split models', { 'm-00001-of-00002.gguf': 1 }, 'are not): m-00001-of-00002.gguf (1.0 GB)'],
-  ])('%s', (_, sizes, message) => {
+  ])('the failure %s', (_, sizes, message) => {
     expect(() => chooseFile(files(sizes), 8 * gb)).toThrow(message)
   })
 

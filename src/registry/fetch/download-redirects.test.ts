@@ -62,12 +62,12 @@ describe('redirects', () => {
     ['http://example.com/x', 'is not trusted: http://example.com'],
     ['file:///etc/passwd', 'is not trusted'],
     ['http://', 'is not trusted: not a URL'],
-  ])('to %s are not followed', async (location, message) => {
+  ])('redirects to %s are not followed', async (location, message) => {
     const { run } = await setUp(redirectTo(() => location))
     await expect(run()).rejects.toThrow(message)
   })
 
-  test('are followed ten times at most', async () => {
+  test('redirects are followed ten times at most', async () => {
     const { run, requests } = await setUp(redirectTo(() => '/x.gguf'))
     await expect(run()).rejects.toThrow('redirects more than 10 times')
     expect(requests).toHaveLength(11)

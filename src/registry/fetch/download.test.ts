@@ -14,7 +14,7 @@ import {
 import { listenOnLoopback } from '../../../test/support/upstream/loopback.ts'
 
 describe('a complete download', () => {
-  test('is verified, placed, and leaves no other file', async () => {
+  test('a complete download is verified, placed, and leaves no other file', async () => {
     const { run, target, leftovers } = await setUp(file())
     const progress: unknown[] = []
     expect(await run({ sha256: contentSha256, onProgress: (state) => progress.push(state) })).toBe(contentSha256)
@@ -23,7 +23,7 @@ describe('a complete download', () => {
     expect(progress.at(-1)).toEqual({ receivedBytes: content.length, totalBytes: content.length })
   })
 
-  test('needs no size when there is a checksum', async () => {
+  test('a complete download needs no size when there is a checksum', async () => {
     const { run, target } = await setUp((_request, response) => response.end(content))
     const chunked: Handler = (_request, response) => {
       response.write(content.subarray(0, 10))
@@ -49,7 +49,7 @@ describe('a complete download', () => {
 })
 
 describe('a lost connection', () => {
-  test('leaves a part, and the next run requests only the rest', async () => {
+  test('a lost connection leaves a part, and the next run requests only the rest', async () => {
     const { run, requests, target, leftovers } = await setUp(file({ cutAfter: cutOnce(100_000) }))
     await expect(run()).rejects.toThrow(/the connection to 127\.0\.0\.1:\d+ was lost/)
     expect(await leftovers()).toEqual(['x.gguf.part', 'x.gguf.part.json'])
@@ -59,13 +59,13 @@ describe('a lost connection', () => {
     expect(await leftovers()).toEqual(['x.gguf'])
   })
 
-  test('is resumed in the same run', async () => {
+  test('a lost connection is resumed in the same run', async () => {
     const { run, requests } = await setUp(file({ cutAfter: cutOnce(100_000) }))
     expect(await run({ maxResumes: 1 })).toBe(contentSha256)
     expect(requests).toHaveLength(2)
   })
 
-  test('is resumed only so many times', async () => {
+  test('a lost connection is resumed a limited number of times', async () => {
     const { run, requests } = await setUp(file({ cutAfter: () => 1000 }))
     await expect(run({ maxResumes: 3 })).rejects.toThrow('was lost')
     expect(requests).toHaveLength(4)
@@ -242,14 +242,14 @@ describe('failures', () => {
 })
 
 describe('abort', () => {
-  test('before a response rejects with the reason', async () => {
+  test('an abort before a response rejects with the reason', async () => {
     const controller = new AbortController()
     const reason = new Error('stop')
     const { run } = await setUp(() => controller.abort(reason))
     await expect(run({ signal: controller.signal })).rejects.toBe(reason)
   })
 
-  test('during the transfer keeps the part', async () => {
+  test('an abort during the transfer keeps the part', async () => {
     const controller = new AbortController()
     const reason = new Error('stop')
     const { run, leftovers } = await setUp((_request, response) => {

@@ -39,7 +39,7 @@ async function setUp() {
 }
 
 describe('a remote file', () => {
-  test('is fetched once', async () => {
+  test('a remote file is fetched once', async () => {
     const { ensure, home, seen, notes } = await setUp()
     const file = join(home, 'models', 'hf/o/r/v1/q%204/x.gguf')
     expect(await ensure(['hf:o/r/q 4/x.gguf@v1'])).toBe(file)
@@ -50,14 +50,14 @@ describe('a remote file', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('is fetched once by concurrent callers', async () => {
+  test('a remote file is fetched once by concurrent callers', async () => {
     const { ensure, seen, notes } = await setUp()
     await Promise.all([ensure(['hf:o/r/x.gguf']), ensure(['hf:o/r/x.gguf'])])
     expect(seen).toHaveLength(1)
     expect(notes.some((note) => note.endsWith('is already fetching hf:o/r/x.gguf; waiting for it'))).toBe(true)
   })
 
-  test('is fetched again when it was changed on disk', async () => {
+  test('a remote file is fetched again when it was changed on disk', async () => {
     const { ensure, seen } = await setUp()
     const file = await ensure(['hf:o/r/x.gguf'])
     await writeFile(file, 'damaged')
@@ -66,7 +66,7 @@ describe('a remote file', () => {
     expect(content.equals(await readFile(file))).toBe(true)
   })
 
-  test('is not fetched again when only its time changed', async () => {
+  test('a remote file is not fetched again when only its time changed', async () => {
     const { ensure, seen } = await setUp()
     const file = await ensure(['hf:o/r/x.gguf'])
     await utimes(file, new Date(0), new Date(0))
@@ -74,7 +74,7 @@ describe('a remote file', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('that was put there by hand is used only with the right checksum', async () => {
+  test('a remote file that was put there by hand is used only with the right checksum', async () => {
     const { ensure, seen, home } = await setUp()
     const folder = join(home, 'models', 'hf', 'o', 'r', 'main')
     await mkdir(folder, { recursive: true })
@@ -86,13 +86,13 @@ describe('a remote file', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('with another checksum than the configured one is not kept', async () => {
+  test('a remote file with another checksum than the configured one is not kept', async () => {
     const { ensure } = await setUp()
     const message = `hf:o/r/x.gguf: the file's SHA-256 is ${sha256}, but the configuration says ${otherSha256}`
     await expect(ensure(['hf:o/r/x.gguf'], { sha256: otherSha256 })).rejects.toThrow(message)
   })
 
-  test('that is not a GGUF file is reported with its beginning, and not kept', async () => {
+  test('a remote file that is not a GGUF file is reported with its beginning, and not kept', async () => {
     const { ensure, seen } = await setUp()
     const message = 'hf:o/r/page.gguf: this is not a GGUF file; it begins with "<!DOCTYPE html><title>Sign in</title>"'
     for (const requests of [1, 2]) {
@@ -101,7 +101,7 @@ describe('a remote file', () => {
     }
   })
 
-  test('that was kept although it is not a GGUF file is fetched again', async () => {
+  test('a remote file that was kept although it is not a GGUF file is fetched again', async () => {
     const { ensure, seen, home } = await setUp()
     const folder = join(home, 'models', 'hf', 'o', 'r', 'main')
     await mkdir(folder, { recursive: true })
@@ -112,14 +112,14 @@ describe('a remote file', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('is requested with the token of the environment', async () => {
+  test('a remote file is requested with the token of the environment', async () => {
     const { ensure, seen, origin } = await setUp()
     await ensure(['hf:o/r/x.gguf'], { env: { HF_ENDPOINT: origin, HF_TOKEN: 'secret' } })
     await ensure([`${origin}/y.gguf`], { env: { HF_TOKEN: 'secret' } })
     expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer secret', undefined])
   })
 
-  test('is not requested over plain HTTP', async () => {
+  test('a remote file is not requested over plain HTTP', async () => {
     const { ensure } = await setUp()
     await expect(ensure(['hf:o/r/x.gguf'], { env: { HF_ENDPOINT: 'http://example.com' } })).rejects.toThrow(
       "HF_ENDPOINT is 'http://",
@@ -128,14 +128,14 @@ describe('a remote file', () => {
 })
 
 describe('alternatives', () => {
-  test('are tried in order, and a fallback is announced with its reason', async () => {
+  test('alternatives are tried in order, and a fallback is announced with its reason', async () => {
     const { ensure, home, origin, notes } = await setUp()
     const file = await ensure([`${origin}/missing`, 'hf:o/r/x.gguf'])
     expect(file).toBe(join(home, 'models', 'hf/o/r/main/x.gguf'))
     expect(notes[1]).toMatch(/^http:\S+\/missing: \S+ has no such file \(status 404\); check its name; trying hf:o\/r\/x\.gguf$/)
   })
 
-  test('that were fetched before are used without requesting earlier ones', async () => {
+  test('alternatives that were fetched before are used without requesting earlier ones', async () => {
     const { ensure, origin, seen } = await setUp()
     const sources = [`${origin}/missing`, 'hf:o/r/x.gguf']
     const file = await ensure(sources)
@@ -143,7 +143,7 @@ describe('alternatives', () => {
     expect(seen).toHaveLength(2)
   })
 
-  test('that all fail are reported together', async () => {
+  test('alternatives that all fail are reported together', async () => {
     const { ensure, origin } = await setUp()
     const failing = ensure([`${origin}/one`, '/missing.gguf'])
     await expect(failing).rejects.toMatchObject({ code: 'model-unavailable' })
@@ -152,7 +152,7 @@ describe('alternatives', () => {
     )
   })
 
-  test('are not tried after an abort', async () => {
+  test('alternatives are not tried after an abort', async () => {
     const { ensure, origin, seen } = await setUp()
     const controller = new AbortController()
     const reason = new Error('stop')
@@ -163,20 +163,20 @@ describe('alternatives', () => {
 })
 
 describe('a local file', () => {
-  test('is used in place', async () => {
+  test('a local file is used in place', async () => {
     const { ensure, local, seen } = await setUp()
     expect(await ensure([local, 'hf:o/r/x.gguf'])).toBe(local)
     expect(await ensure([local], { sha256 })).toBe(local)
     expect(seen).toHaveLength(0)
   })
 
-  test('is only the fallback after a remote one', async () => {
+  test('a local file is only the fallback after a remote one', async () => {
     const { ensure, local, origin } = await setUp()
     expect(await ensure(['hf:o/r/x.gguf', local])).not.toBe(local)
     expect(await ensure([`${origin}/missing`, local])).toBe(local)
   })
 
-  test('with another checksum than the configured one is refused', async () => {
+  test('a local file with another checksum than the configured one is refused', async () => {
     const { ensure, local } = await setUp()
     const message = `the file's SHA-256 is ${sha256}, but the configuration says ${otherSha256}`
     await expect(ensure([local], { sha256: otherSha256 })).rejects.toThrow(message)
@@ -200,7 +200,7 @@ describe('a local file', () => {
   test.each([
     ['m-00001-of-00003.gguf', 'a part of this split model is missing: put m-00003-of-00003.gguf beside the first'],
     ['m-00002-of-00003.gguf', 'this is a later part of a split model: name its first, m-00001-of-00003.gguf'],
-  ])('that is one of several, %s, is refused without them', async (name, message) => {
+  ])('a local file that is one of several, %s, is refused without them', async (name, message) => {
     const { ensure, home } = await setUp()
     for (const part of [1, 2]) await writeFile(join(home, `m-0000${part}-of-00003.gguf`), encodeGguf(new Map(), []))
     await expect(ensure([join(home, name)])).rejects.toMatchObject({ message: `${join(home, name)}: ${message}` })
@@ -208,7 +208,7 @@ describe('a local file', () => {
     expect(await ensure([join(home, 'm-00001-of-00003.gguf')])).toBe(join(home, 'm-00001-of-00003.gguf'))
   })
 
-  test('must not be a folder', async () => {
+  test('a local file must not be a folder', async () => {
     const { ensure, home } = await setUp()
     await expect(ensure([home])).rejects.toThrow('this is a folder; name a .gguf file in it')
   })

@@ -74,7 +74,7 @@ test.each([
 })
 
 describe('a repository without a file', () => {
-  test('is listed on the mirror, and the file that fits is taken, with the reason', async () => {
+  test('a repository is listed on the mirror, and the file that fits is taken, with the reason', async () => {
     const { ensure, home, seen, notes, tokens } = await setUp(listing)
     const file = await ensure('hf:o/r-GGUF', { HF_TOKEN: 'secret' })
     expect(file).toBe(join(home, 'models/hf/o/r-GGUF/main/m-Q8_0.gguf'))
@@ -91,7 +91,7 @@ describe('a repository without a file', () => {
     ])
   })
 
-  test('needs no network the next time', async () => {
+  test('a repository needs no network the next time', async () => {
     const { ensure, seen } = await setUp(listing)
     const file = await ensure('hf:o/r')
     const requests = seen.length
@@ -99,7 +99,7 @@ describe('a repository without a file', () => {
     expect(seen).toHaveLength(requests)
   })
 
-  test('is chosen from again when its file was deleted', async () => {
+  test('the file is chosen again when it was deleted', async () => {
     const { ensure, seen } = await setUp(listing)
     const file = await ensure('hf:o/r@v1')
     await rm(file)
@@ -107,7 +107,7 @@ describe('a repository without a file', () => {
     expect(seen.filter((url) => url === '/hub/api/models/o/r/tree/v1?recursive=true')).toHaveLength(2)
   })
 
-  test('is read to its last page, on the mirror although the link names the hub', async () => {
+  test('a repository is read to its last page, on the mirror although the link names the hub', async () => {
     const { ensure, seen } = await setUp((request, response) => {
       const isFirst = !request.url?.includes('cursor')
       const link = '<https://hub.example/api/models/o/r/tree/main?recursive=true&cursor=ab%3D>; rel="next"'
@@ -134,7 +134,7 @@ describe('a repository without a file', () => {
     ['has too long a list', longPages, /did not send a list of the repository's files/],
     ['has no file with a plain path', [entry('../m.gguf', 1)], /can be taken by itself/],
     ['is not listed in time', (_, response) => response.flushHeaders(), /did not send its list of files within 2 s/],
-  ])('that %s is one clear line', async (_, reply, message) => {
+  ])('a repository that %s is one clear line', async (_, reply, message) => {
     const { ensure } = await setUp(reply)
     const failing = ensure('hf:o/r')
     await expect(failing).rejects.toMatchObject({ code: 'model-unavailable' })
@@ -142,7 +142,7 @@ describe('a repository without a file', () => {
     await expect(failing).rejects.toThrow(/^[^\n]+$/)
   })
 
-  test('without a network is one clear line at once', async () => {
+  test('a repository without a network is one clear line, without a wait', async () => {
     const { ensure } = await setUp(listing)
     const failing = ensure('hf:o/r', { HF_ENDPOINT: 'http://127.0.0.1:9' })
     await expect(failing).rejects.toThrow(/^hf:o\/r: 127\.0\.0\.1:9 cannot be reached \([^\n]+\); check the network, [^\n]+$/)

@@ -27,18 +27,18 @@ describe('the models of a folder', () => {
     ['are not other files', ['a.safetensors', 'README.md', 'b.gguf.part'], []],
     ['have one name for all parts', ['x/m-00001-of-00002.gguf', 'x/m-00002-of-00002.gguf'], ['m (x)']],
     ['need all of their parts', ['m-00001-of-00003.gguf', 'm-00002-of-00003.gguf', 'n-00002-of-00002.gguf'], []],
-  ])('%s', async (_, files, ids) => {
+  ])('the models of a folder %s', async (_, files, ids) => {
     expect(idsOf(await folderWith(...files))).toEqual(ids)
   })
 
-  test('have the size of all parts, and the path of the first', async () => {
+  test('the models of a folder have the size of all parts, and the path of the first', async () => {
     const folder = await folderWith('m-00002-of-00002.gguf', 'm-00001-of-00002.gguf')
     expect(readModelsFolder(folder)).toEqual([
       { id: 'm', path: join(folder, 'm-00001-of-00002.gguf'), sizeBytes: 8, mtimeMs: expect.any(Number) },
     ])
   })
 
-  test('have the projector that lies beside them', async () => {
+  test('the models of a folder have the projector that lies beside them', async () => {
     const folder = await folderWith('x/m-Q8_0.gguf', 'x/mmproj-F16.gguf', 'a.gguf', 'b.gguf', 'mmproj-b-F16.gguf')
     expect(readModelsFolder(folder).map(({ id, projector }) => [id, projector])).toEqual([
       ['a', undefined],
@@ -47,7 +47,7 @@ describe('the models of a folder', () => {
     ])
   })
 
-  test('may be links; a circle of links and a broken one are no problem', async () => {
+  test('the models of a folder may be links; a circle of links and a broken one are no problem', async () => {
     const folder = await folderWith('a.gguf')
     await symlink(folder, join(folder, 'again'))
     await symlink(join(folder, 'a.gguf'), join(folder, 'b.gguf'))

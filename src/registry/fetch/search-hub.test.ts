@@ -15,7 +15,7 @@ async function hub(answer: (response: ServerResponse) => void) {
 }
 
 describe('a search on Hugging Face', () => {
-  test('asks for repositories of GGUF files, the most downloaded first', async () => {
+  test('a search on Hugging Face asks for repositories of GGUF files, the most downloaded first', async () => {
     const found = [{ id: 'o/r-GGUF', downloads: 7, likes: 2, tags: ['gguf'] }, { id: 'o/s' }]
     const { asked, search } = await hub((response) => response.end(JSON.stringify(found)))
     expect(await search('a b&c')).toEqual([
@@ -30,12 +30,12 @@ describe('a search on Hugging Face', () => {
     ['no JSON', (response) => response.end('<html>'), /is not JSON/],
     ['an error', (response) => response.writeHead(503).end(), /answered with status 503; try again later/],
     ['nothing', () => undefined, /did not answer within 0.3 s/],
-  ])('says that the reply is %s', async (_, answer, message) => {
+  ])('a search on Hugging Face says that the reply is %s', async (_, answer, message) => {
     const { search } = await hub(answer)
     await expect(search('x')).rejects.toThrow(message)
   })
 
-  test('says at once that there is no network', async () => {
+  test('a search on Hugging Face says immediately that there is no network', async () => {
     const env = { HF_ENDPOINT: 'http://127.0.0.1:9' }
     await expect(searchHub('x', { env, limit: 3, responseTimeoutMs: 5000 })).rejects.toThrow(
       /^127.0.0.1:9 cannot be reached \(.*\); check the network/,

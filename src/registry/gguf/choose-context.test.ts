@@ -24,19 +24,19 @@ describe('the context of a model whose configuration names none', () => {
     ['is short where the weights need all of the memory, so that the model is refused', 32_768, 1e6, 1024],
     ['is short where the model was trained for less', 512, 1e9, 512],
     ['is short where the model was trained for less, also without memory', 512, 1e6, 512],
-  ])('%s', (_, trained, budgetBytes, expected) => {
+  ])('the context %s', (_, trained, budgetBytes, expected) => {
     expect(choose(trained, budgetBytes)?.contextLength).toBe(expected)
   })
 
-  test('is longer with fewer slots', () => {
+  test('the context is longer with fewer slots', () => {
     expect([4, 2, 1].map((slots) => choose(1e6, 2e7, slots)?.contextLength)).toEqual([22_272, 44_800, 89_856])
   })
 
-  test('is not known where the file does not say what the model was trained for', () => {
+  test('the context is not known where the file does not say what the model was trained for', () => {
     expect(contextFor({ longestContext: () => undefined }, { slots: 4, room: roomOf(1e9) })).toBeUndefined()
   })
 
-  test('of the built-in model is its 4,096 tokens', async () => {
+  test('the context of the built-in model is its 4,096 tokens', async () => {
     const plan = { modelPath: builtinModel.path, slots: 4, flashAttention: true, processBytes: 180e6 }
     const { bytes } = await memoryNeed({ ...plan, contextLength: 4096 })
     for (const budgetBytes of [1e12, bytes]) {
@@ -61,7 +61,7 @@ test('contexts of fewer slots count where they are longer: half as many slots ea
 describe('the choice is explained', () => {
   const explain = (...args: Parameters<typeof choose>) => describeContext(choose(...args) ?? expect.fail())
 
-  test('in full where nothing limits it', () => {
+  test('the choice is explained in full where nothing limits it', () => {
     expect(explain(32_768, 1e9)).toBe('32768 tokens, all that the model was trained for')
   })
 
@@ -72,7 +72,7 @@ describe('the choice is explained', () => {
     )
   })
 
-  test('where a GPU has less free memory than the share', () => {
+  test('the choice is explained where a GPU has less free memory than the share', () => {
     expect(onGpu(roomOf(2e7), 0)).toEqual(roomOf(2e7))
     expect(onGpu(roomOf(2e7), 2e7)).toEqual(roomOf(2e7))
     const room = onGpu(roomOf(2e7), 5e6)
@@ -81,7 +81,7 @@ describe('the choice is explained', () => {
     )
   })
 
-  test('where only more memory helps', () => {
+  test('the choice is explained where only more memory helps', () => {
     expect(explain(100_000, 1.6e6, 1)).toMatch(/^5888 of .* slots: 1 .*; a larger memory\.budget raises it$/)
   })
 })

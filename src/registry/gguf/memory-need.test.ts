@@ -84,7 +84,7 @@ describe('the memory of a context', () => {
       { ...plain, 'attention.sliding_window': uint32(128) },
       { batchSize: 100 },
     ],
-  ])('%s', (_, expected, architecture, values, settings) => {
+  ])('the memory of a context %s', (_, expected, architecture, values, settings) => {
     expect(contextBytes(architecture, values, settings)).toBe(expected)
   })
 })

@@ -32,7 +32,7 @@ test.each<[string, readonly (readonly [string, GgufValue])[], string | undefined
   expect(await readProjectorType(path)).toBe(expected)
 })
 
-test('a file that is no GGUF file has none', async () => {
+test('a file that is not a GGUF file has none', async () => {
   const path = join(folder, 'text.gguf')
   await writeFile(path, 'GGUF? No.')
   expect(await readProjectorType(path)).toBeUndefined()

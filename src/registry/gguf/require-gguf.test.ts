@@ -52,7 +52,7 @@ test.each<[string, Buffer, string]>([
   ['random bytes', Buffer.from([0, 1, 2, 250]), 'this is not a GGUF file'],
   ['an empty file', Buffer.alloc(0), 'the file is empty'],
   ['a header of random numbers', Buffer.concat([whole.subarray(0, 8), Buffer.alloc(100, 0xee)]), 'ends within its header'],
-])('%s', async (_, bytes, message) => {
+])('the check tells of %s', async (_, bytes, message) => {
   expect(await check(bytes)).toContain(message)
 })
 

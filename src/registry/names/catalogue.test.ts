@@ -9,13 +9,13 @@ describe('the catalogue', () => {
     expect(parseSource(shortName)).toMatchObject({ type: 'hf-repository', revision: 'main' })
   })
 
-  test('has each name once, in any case of letters', () => {
+  test('the catalogue has each name once, in any case of letters', () => {
     expect(new Set(catalogue.map(({ shortName }) => shortName)).size).toBe(catalogue.length)
     expect(findCatalogued('Qwen3:8B')?.source).toBe('hf:bartowski/Qwen_Qwen3-8B-GGUF')
     expect(findCatalogued('qwen3')).toBeUndefined()
   })
 
-  test('names the sizes of a family, or what a source looks like', () => {
+  test('the catalogue names the sizes of a family, or what a source looks like', () => {
     expect(() => parseSource('qwen3:7b')).toThrow(
       "'qwen3:7b' is not a model source: short names like it are qwen3:0.6b, qwen3:1.7b, qwen3:4b, qwen3:8b, qwen3:14b, qwen3:30b, qwen3:32b",
     )

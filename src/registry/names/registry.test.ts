@@ -36,7 +36,7 @@ describe('resolve', () => {
     expect(() => registry.resolve('gpt-4o', allowed)).toThrow("model 'gpt-4o' not found; available: small, claude-small")
   })
 
-  test('of equally long patterns the first in the list wins', () => {
+  test('the first of equally long patterns wins', () => {
     const tie = createRegistry([
       { id: 'one', aliases: ['ab*'] },
       { id: 'two', aliases: ['*ab'] },
@@ -63,7 +63,7 @@ describe('an unknown name', () => {
     { id: 'smollm2', aliases: ['tiny-*'] },
   ])
 
-  test('is answered with the available models', () => {
+  test('an unknown name is answered with the available models', () => {
     expect(() => registry.resolve('gpt-5')).toThrow(
       expect.objectContaining({
         code: 'model-not-found',
@@ -81,7 +81,7 @@ describe('an unknown name', () => {
     expect(() => registry.resolve(name)).toThrow(`did you mean '${nearest}'?`)
   })
 
-  test('is truncated when it is very long', () => {
+  test('an unknown name is truncated when it is very long', () => {
     expect(() => registry.resolve('x'.repeat(1_000_000))).toThrow(/^model 'x{100}…' not found/)
   })
 })

@@ -23,7 +23,7 @@ describe('parseSource', () => {
     ['http://[::1]/x', { type: 'url', url: 'http://[::1]/x' }],
     ['builtin:dragoman-tiny.gguf', { type: 'path', path: builtinModel.path }],
     ['wheel:a-b==1.2#p/x.gguf', { type: 'wheel', name: 'a-b', version: '1.2', member: 'p/x.gguf' }],
-  ])('%s', (text, source) => {
+  ])('parseSource reads %s', (text, source) => {
     expect(parseSource(text)).toEqual(source)
   })
 
@@ -111,7 +111,7 @@ describe('landingPath', () => {
     ['hf:o/r/q/x.gguf', 'hf/o/r/main/q/x.gguf'],
     ['hf:o/r/q 4*/x.gguf@refs/pr/1', 'hf/o/r/refs%2Fpr%2F1/q%204%2A/x.gguf'],
     ['wheel:a==1!2#p/x.gguf', 'wheel/a==1!2/p/x.gguf'],
-  ])('%s', (text, path) => {
+  ])('landingPath places %s', (text, path) => {
     expect(land(text)).toBe(path)
   })
 

@@ -8,7 +8,7 @@ describe('the best model for a machine', () => {
     [32e9, 4, 'Qwen3 4B'],
     [64e9, 4, 'Qwen3 Coder 30B A3B'],
     [32e9, 1, undefined],
-  ])('with %s bytes of memory and %s cores: %s', (memoryBytes, cores, name) => {
+  ])('the best model with %s bytes of memory and %s cores: %s', (memoryBytes, cores, name) => {
     expect(suggestModels({ memoryBytes, cores })[0]?.name).toBe(name)
   })
 
@@ -20,7 +20,7 @@ describe('the best model for a machine', () => {
     [32e9, 'Qwen3 14B'],
     [64e9, 'Qwen3 32B'],
     [1e12, 'Qwen3 32B'],
-  ])('with %s bytes of memory and any number of cores: %s', (memoryBytes, name) => {
+  ])('the best model with %s bytes of memory and any number of cores: %s', (memoryBytes, name) => {
     const [found] = suggestModels({ memoryBytes, cores: 1000 })
     expect(found?.name).toBe(name)
     if (found !== undefined) expect(parseSource(found.source)).toMatchObject({ type: 'hf-repository' })

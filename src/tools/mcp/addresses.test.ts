@@ -55,7 +55,7 @@ const events = ({ response }: McpRequest) => response.writeHead(200, { 'content-
 const event = (message: unknown) => `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...(message as object) })}\n\n`
 
 describe('a server of the configuration', () => {
-  test('is asked for its tools once, with its token, and called', async () => {
+  test('a configured server is asked for its tools once, with its token, and called', async () => {
     configure({ authorization: 'Bearer secret' })
     const [listing] = await Promise.all([ask(configure({ authorization: 'Bearer secret' })), undefined])
     expect(listing.tools.map(({ name }) => name)).toEqual(['docs__echo'])
@@ -65,7 +65,7 @@ describe('a server of the configuration', () => {
     for (const { headers } of server.requests) expect(headers.authorization).toBe('Bearer secret')
   })
 
-  test('that answers with events is read, too', async () => {
+  test('a configured server that answers with events is read, too', async () => {
     server.handle['tools/call'] = (call) =>
       void events(call).end(
         event({ method: 'notifications/message', params: { level: 'info', data: 'working' } }) +
@@ -86,7 +86,7 @@ describe('a server of the configuration', () => {
     ['hangs up', ({ request: { socket } }) => socket.destroy(), /it cannot be reached/],
     ['streams without end', (asked) => void pour(events(asked)), /it (did not answer|sent more than 8 MiB)/],
     ['is silent', () => undefined, /it did not answer/],
-  ])('that %s is absent with that reason, and not asked again', async (how, handler, why) => {
+  ])('a configured server that %s is absent with that reason, and not asked again', async (how, handler, why) => {
     server.handle['server/discover'] = handler
     server.handle.initialize = handler
     const from = configure({}, { limits: { answerMs: how === 'is silent' || how === 'streams without end' ? 1000 : 20_000 } })
@@ -97,7 +97,7 @@ describe('a server of the configuration', () => {
     expect(server.requests).toHaveLength(asked)
   })
 
-  test('that fails is reported once, until it is asked again', async () => {
+  test('a configured server that fails is reported once, until it is asked again', async () => {
     server.handle.initialize = ({ response }) => response.writeHead(500).end()
     const reports: string[] = []
     const onFailure = (label: string, why: string) => reports.push(`${label}: ${why}`)
@@ -106,13 +106,13 @@ describe('a server of the configuration', () => {
     expect(reports).toEqual(['docs: it answered with status 500'])
   })
 
-  test('where nothing listens is absent with that reason', async () => {
+  test('a configured server where nothing listens is absent with that reason', async () => {
     server.close()
     const { absent } = await ask(configure())
     expect(absent[0]?.why).toContain('it cannot be reached (ECONNREFUSED)')
   })
 
-  test('at a port that browsers refuse is absent with that reason', async () => {
+  test('a configured server at a port that browsers refuse is absent with that reason', async () => {
     const target = { type: 'url' as const, url: 'http://127.0.0.1:9/', headers: {} }
     const { absent } = await ask(configure({}, { servers: new Map([['docs', { target, needsApproval: false }]]) }))
     expect(absent[0]?.why).toBe('the MCP server cannot be used: bad port')
@@ -141,22 +141,25 @@ describe('a server of the configuration', () => {
     ],
     ['sends what is not MCP', ({ answer }) => answer({ content: 'text' }), /it sent a reply that is not valid MCP/],
     ['is not where it was', ({ response }) => void response.writeHead(404).end(), /it answered with status 404/],
-  ])('that %s during a call is told to the model, and the next call is answered', async (_, handler, text) => {
-    const good = server.handle['tools/call']
-    const { tools } = await ask(configure())
-    server.handle['tools/call'] = handler
-    const outcome = await run(tools[0])
-    expect(outcome).toMatchObject({
-      isError: true,
-      advice: expect.any(String),
-      text: expect.stringMatching(/^The tool failed: /),
-    })
-    expect(outcome.text).toMatch(text)
-    if (good !== undefined) server.handle['tools/call'] = good
-    expect(await run(tools[0], { text: 'again' })).toMatchObject({ text: expect.stringContaining('again') })
-  })
+  ])(
+    'a configured server that %s during a call is reported to the model, and the next call is answered',
+    async (_, handler, text) => {
+      const good = server.handle['tools/call']
+      const { tools } = await ask(configure())
+      server.handle['tools/call'] = handler
+      const outcome = await run(tools[0])
+      expect(outcome).toMatchObject({
+        isError: true,
+        advice: expect.any(String),
+        text: expect.stringMatching(/^The tool failed: /),
+      })
+      expect(outcome.text).toMatch(text)
+      if (good !== undefined) server.handle['tools/call'] = good
+      expect(await run(tools[0], { text: 'again' })).toMatchObject({ text: expect.stringContaining('again') })
+    },
+  )
 
-  test('that has forgotten the session gets a new one, and the call', async () => {
+  test('a configured server that has forgotten the session gets a new one, and the call', async () => {
     const known = new Set<unknown>()
     const { initialize, 'tools/call': answer } = server.handle
     server.handle.initialize = (asked) => {
@@ -179,7 +182,7 @@ describe('a server of the configuration', () => {
     expect(await run(tools[0], {}, cancel.signal)).toEqual({ text: 'The call was cancelled.', isError: true })
   })
 
-  test('is told of a cancel, and the connection of the call is closed', async () => {
+  test('a configured server learns of a cancel, and the connection of the call is closed', async () => {
     const { tools } = await ask(configure())
     const called = new Promise<McpRequest>((resolve) => {
       server.handle['tools/call'] = (call) => {
@@ -259,7 +262,7 @@ describe('a server of the older transport, with events on one stream', () => {
 describe('a server of a request', () => {
   const own = (fields: Partial<McpServerUse> = {}): McpServerUse => ({ label: 'own', url: server.url, ...fields })
 
-  test('is connected to with its headers, and every connection ends with the request', async () => {
+  test('a server of a request is connected to with its headers, and every connection ends with the request', async () => {
     const listing = await ask(forRequests(), [own({ headers: { authorization: 'Bearer theirs' } })])
     expect(listing.tools.map(({ name, mcp }) => [name, mcp])).toEqual([['own__echo', { server: 'own', name: 'echo' }]])
     expect(await run(listing.tools[0], { text: 'x' })).toMatchObject({ isError: false })
@@ -268,7 +271,7 @@ describe('a server of a request', () => {
     await expect.poll(() => server.sockets.size).toBe(0)
   })
 
-  test('ends with a request that is cancelled', async () => {
+  test('a server of a request ends with a request that is cancelled', async () => {
     await ask(forRequests(), [own()])
     expect(server.sockets.size).toBeGreaterThan(0)
     request.abort()
@@ -282,7 +285,7 @@ describe('a server of a request', () => {
     ['of another scheme', { url: 'file:///etc/passwd' }, ['example.com'], /scheme/],
     ['with credentials', { url: 'http://u:p@example.com/' }, ['example.com'], /credentials/],
     ['without a proper name', { label: 'a__b' }, [allowedHost], /use at most 32 letters/],
-  ])('is refused %s, before anything is asked', async (_, fields, hosts, message) => {
+  ])('a server of a request is refused %s, before anything is asked', async (_, fields, hosts, message) => {
     const error = await ask(forRequests(hosts), [own(fields)]).catch((refused: unknown) => refused)
     expect(error).toBeInstanceOf(AppError)
     expect(error).toMatchObject({ code: 'invalid-request', at: expect.arrayContaining(['toolUse', 'mcpServers', 0]) })
@@ -290,7 +293,7 @@ describe('a server of a request', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('is refused under the name of one of the configuration, and for keys that may use only some tools', async () => {
+  test('a server of a request is refused under the name of one of the configuration, and for keys that may use only some tools', async () => {
     const both = configure({}, { allowedHosts: [allowedHost] })
     await expect(ask(both, [own({ label: 'docs' })])).rejects.toThrow('the name of a server of the configuration')
     await expect(ask(both, [own()], { ...principal, tools: ['docs', 'own'] })).rejects.toThrow(
@@ -299,29 +302,32 @@ describe('a server of a request', () => {
     expect(server.requests).toEqual([])
   })
 
-  test.each(privateUrls.filter((url) => /^https?:\/\//i.test(url)))('is not asked at %j', async (spelling) => {
-    const inside = await serveMcp(forbiddenHost)
-    const url = spelling.replaceAll('PORT', new URL(inside.url).port)
-    const hosts = URL.canParse(url) ? [new URL(url).hostname.replace(/\.$/, '')] : [forbiddenHost]
-    const result = await ask(forRequests(hosts), [own({ url })]).catch((error: unknown) => error)
-    inside.close()
-    expect(result).toBeInstanceOf(AppError)
-    expect(result).toMatchObject({ code: 'invalid-request', at: ['toolUse', 'mcpServers', 0, 'url'] })
-    expect(inside.sockets.size + inside.requests.length).toBe(0)
-  })
+  test.each(privateUrls.filter((url) => /^https?:\/\//i.test(url)))(
+    'a server of a request is not asked at %j',
+    async (spelling) => {
+      const inside = await serveMcp(forbiddenHost)
+      const url = spelling.replaceAll('PORT', new URL(inside.url).port)
+      const hosts = URL.canParse(url) ? [new URL(url).hostname.replace(/\.$/, '')] : [forbiddenHost]
+      const result = await ask(forRequests(hosts), [own({ url })]).catch((error: unknown) => error)
+      inside.close()
+      expect(result).toBeInstanceOf(AppError)
+      expect(result).toMatchObject({ code: 'invalid-request', at: ['toolUse', 'mcpServers', 0, 'url'] })
+      expect(inside.sockets.size + inside.requests.length).toBe(0)
+    },
+  )
 
-  test('with a port that is never asked is refused', async () => {
+  test('a server of a request with a port that is never asked is refused', async () => {
     const port = { code: 'invalid-request', message: expect.stringContaining('has a port that is not asked') }
     await expect(ask(forRequests(), [own({ url: `http://${allowedHost}:9/` })])).rejects.toMatchObject(port)
   })
 
-  test('where nothing listens is absent', async () => {
+  test('a server of a request where nothing listens is absent', async () => {
     server.close()
     const { absent } = await ask(forRequests(), [own()])
     expect(absent[0]?.why).toContain('it cannot be reached (ECONNREFUSED)')
   })
 
-  test('is not followed to where it redirects', async () => {
+  test('a server of a request is not followed to where it redirects', async () => {
     const inside = await serveMcp(forbiddenHost)
     const elsewhere = ({ response }: McpRequest) => void response.writeHead(307, { location: inside.url }).end()
     server.handle.initialize = elsewhere

@@ -140,17 +140,17 @@ describe('a program that', () => {
     expect(absent).toEqual([{ name: 'test', why: expect.stringMatching(why) }])
   })
 
-  test('is not there is absent', async () => {
+  test('a program that is not there is absent', async () => {
     start('good', { target: { type: 'program', command: join(folder, 'none'), args: [], env: {} } })
     expect((await list()).absent[0]?.why).toContain('it cannot be reached (ENOENT)')
   })
 
-  test('has no last page of tools is asked for some', async () => {
+  test('a program whose list of tools has no last page is asked for some', async () => {
     start('endless')
     expect((await list()).tools).toHaveLength(16)
   })
 
-  test('has a schema that no model could read lacks this tool', async () => {
+  test('a program with a schema that no model could read lacks this tool', async () => {
     start('huge-schema')
     const { tools, absent } = await list()
     expect(tools.map(({ name }) => name)).toEqual(['test__echo'])
@@ -179,7 +179,7 @@ describe('a program that', () => {
 })
 
 describe('a slow server', () => {
-  test('is waited for a little by a request that does not name it; its tools are there when it has answered', async () => {
+  test('a slow server is waited for a little by a request that does not name it; its tools are there when it has answered', async () => {
     const failures: string[] = []
     const release = join(folder, 'release')
     const limits = { startMs: 60_000, soonMs: 50 }
@@ -199,7 +199,7 @@ describe('a slow server', () => {
     expect((await all())?.tools.map(({ name }) => name)).toContain('test__echo')
   })
 
-  test('is not asked for a request that names other tools', async () => {
+  test('a slow server is not asked for a request that names other tools', async () => {
     start('family')
     const signal = new AbortController().signal
     const listing = await source?.list({ principal, names: ['web_search', 'testing__x'], mcpServers: [], signal })
@@ -209,7 +209,7 @@ describe('a slow server', () => {
 })
 
 describe('a cancel', () => {
-  test('ends a call at once, and tells the server', async () => {
+  test('a cancel ends a call immediately, and tells the server', async () => {
     start()
     const cancel = new AbortController()
     const waiting = call('wait', {}, cancel.signal)
@@ -235,7 +235,7 @@ describe('a cancel', () => {
 describe('processes', () => {
   const pids = () => readFileSync(join(folder, 'pids'), 'utf8').split(' ').map(Number)
 
-  test('end with the server, children included, though they ignore the polite signal', async () => {
+  test('processes end with the server, children included, though they ignore the polite signal', async () => {
     start('family')
     await list()
     expect(pids().map(isRunning)).toEqual([true, true])
@@ -243,15 +243,18 @@ describe('processes', () => {
     await expect.poll(() => pids().map(isRunning)).toEqual([false, false])
   })
 
-  test.runIf(process.platform === 'linux')('end with it in sessions of their own, too, with and without a parent', async () => {
-    start('daemons')
-    await list()
-    expect(pids().map(isRunning)).toEqual([true, true, true])
-    await source?.close()
-    await expect.poll(() => pids().map(isRunning)).toEqual([false, false, false])
-  })
+  test.runIf(process.platform === 'linux')(
+    'processes in sessions of their own end with it, too, with and without a parent',
+    async () => {
+      start('daemons')
+      await list()
+      expect(pids().map(isRunning)).toEqual([true, true, true])
+      await source?.close()
+      await expect.poll(() => pids().map(isRunning)).toEqual([false, false, false])
+    },
+  )
 
-  test.runIf(process.platform === 'linux')('end when it has died', async () => {
+  test.runIf(process.platform === 'linux')('processes end when the server has died', async () => {
     start('daemons')
     await call('die')
     const [, below = 0, orphan = 0] = pids()
@@ -260,7 +263,7 @@ describe('processes', () => {
     await expect.poll(() => isRunning(orphan)).toBe(false)
   })
 
-  test('end when no call needed them for a while; the next call starts them again', async () => {
+  test('processes end when no call needed them for a while; the next call starts them again', async () => {
     start('family', {}, { limits: { idleMs: 50 } })
     await list()
     const before = pids()
@@ -271,7 +274,7 @@ describe('processes', () => {
     expect(pids()).not.toEqual(before)
   })
 
-  test('stay while a call runs, however long, also when another has ended', async () => {
+  test('processes stay while a call runs, however long, also when another has ended', async () => {
     start('family', {}, { limits: { idleMs: 20 } })
     const cancel = new AbortController()
     let isOver = false
@@ -288,7 +291,7 @@ describe('processes', () => {
     await waiting
   })
 
-  test('are shared by calls', async () => {
+  test('processes are shared by calls', async () => {
     start('family')
     await Promise.all(Array.from({ length: 20 }, (_, n) => call('echo', { text: String(n) })))
     const before = pids()

@@ -64,7 +64,7 @@ function closeReply(...handlers: readonly ((asked: McpRequest, callId: unknown) 
 }
 
 describe('a reply that the server closes', () => {
-  test('is resumed after its newest event, when the server wants it', async () => {
+  test('the reply is resumed after its newest event, when the server wants it', async () => {
     const { lastIds } = closeReply((asked, id) => events(asked).end(answer(id)))
     const startedAtMs = performance.now()
     expect(await call()).toEqual({ text: 'done', isError: false })
@@ -73,7 +73,7 @@ describe('a reply that the server closes', () => {
     expect([lastIds, calls()]).toEqual([['first'], 1])
   })
 
-  test('is resumed again and again, also when nothing new came', async () => {
+  test('the reply is resumed again and again, also when nothing new came', async () => {
     const { lastIds } = closeReply(
       (asked) => events(asked).end(': wait\n\n'),
       (asked) => events(asked).end('id: second\ndata: \n\n'),
@@ -107,7 +107,7 @@ describe('a reply that the server closes', () => {
     expect([lastIds.length, calls()]).toEqual([times, 1])
   })
 
-  test('is not resumed for a call that is cancelled', async () => {
+  test('the reply is not resumed for a call that is cancelled', async () => {
     const cancel = new AbortController()
     const { lastIds } = closeReply((asked) => void events(asked).write('id: second\ndata: \n\n', () => cancel.abort()))
     expect(await call(cancel.signal)).toEqual({
@@ -117,7 +117,7 @@ describe('a reply that the server closes', () => {
     expect([lastIds, calls()]).toEqual([['first'], 1])
   })
 
-  test('is resumed for a list of tools, too', async () => {
+  test('the reply is resumed for a list of tools, too', async () => {
     let listId: unknown
     server.handle['tools/list'] = (asked) => {
       listId = asked.message.id

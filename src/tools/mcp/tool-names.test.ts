@@ -14,7 +14,7 @@ test('characters that models do not accept are underscores', () => {
   expect(modelNames('docs', ['pages.get/one', 'größe']).get('pages.get/one')).toBe('docs__pages_get_one')
 })
 
-test('a name that is as it was keeps it, and those that become the same are told apart', () => {
+test('a valid name stays, and names that become equal get distinct ones', () => {
   const names = modelNames('s', ['a_b', 'a.b', 'a b'])
   expect(names.get('a_b')).toBe('s__a_b')
   expect(names.get('a.b')).toMatch(/^s__a_b_[0-9a-f]{8}$/)

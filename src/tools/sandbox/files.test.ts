@@ -29,7 +29,7 @@ describe('pictures', () => {
     ['a.gif', 'image/gif'],
     ['a.webp', 'image/webp'],
     ['a.bmp', 'image/bmp'],
-  ])('%s is %s', (name, type) => {
+  ])('the file %s has the type %s', (name, type) => {
     expect(pictureType(name)).toBe(type)
   })
 
@@ -99,7 +99,7 @@ describe('pictures', () => {
 describe('the folders of sessions', () => {
   const session = (id: string, principalId = 'key') => ({ id, principalId })
 
-  test('are one for each session of each key, and no name is a part of a path', async () => {
+  test('the folders of sessions are one for each session of each key, and no name is a part of a path', async () => {
     const folders = new SessionFolders({ folder: folder(), idleMs: 1000 })
     await folders.prepare()
     const paths = await Promise.all([
@@ -114,7 +114,7 @@ describe('the folders of sessions', () => {
     expect(await folders.open(session('one'))).toBe(paths[0])
   })
 
-  test('are deleted when they were not used for long, whatever time programs have set', async () => {
+  test('the folders of sessions are deleted when they were not used for long, no matter which time programs have set', async () => {
     const folders = new SessionFolders({ folder: folder(), idleMs: 60_000 })
     const [used, idle] = [await folders.open(session('used')), await folders.open(session('idle'))]
     writeFileSync(join(idle, 'a'), 'a')
@@ -125,7 +125,7 @@ describe('the folders of sessions', () => {
     expect([existsSync(used), existsSync(idle)]).toEqual([true, false])
   })
 
-  test('of one key are 32: the one that was not used for the longest time makes room', async () => {
+  test('the folders of sessions of one key are 32: the one that was not used for the longest time makes room', async () => {
     const folders = new SessionFolders({ folder: folder(), idleMs: 1e9 })
     const others = await folders.open(session('a', 'other key'))
     const paths: string[] = []
@@ -139,7 +139,7 @@ describe('the folders of sessions', () => {
     expect(existsSync(others)).toBe(true)
   })
 
-  test('are deleted however deep they are', async () => {
+  test('the folders of sessions are deleted however deep they are', async () => {
     const folders = new SessionFolders({ folder: folder(), idleMs: 1000 })
     const path = await folders.open(session('deep'))
     execFileSync('bash', ['-c', deeper], { cwd: path })
@@ -166,7 +166,7 @@ describe('too much in a folder', () => {
     ['folders that are one too deep', (at) => makeDeep(at, 65), /64 deep/],
     ['very deep folders', (at) => void execFileSync('bash', ['-c', deeper], { cwd: at }), /64 deep/],
     ['many files', (at) => void execFileSync('bash', ['-c', 'touch {1..10001}'], { cwd: at }), /more than 10000 files/],
-  ])('%s', async (_, make, expected) => {
+  ])('a folder with %s is measured', async (_, make, expected) => {
     const at = folder()
     make(at)
     const { tooMuch: found } = await measureFolder(at, 2 * 2 ** 20)

@@ -21,7 +21,7 @@ describe('bubblewrap', () => {
   const launch = bubblewrapLaunch(job(python), machine)
   const options = `${launch.descriptors[0]}`
 
-  test('gives a program namespaces of its own, no capabilities, no terminal, and an end with the server', () => {
+  test('bubblewrap gives a program namespaces of its own, no capabilities, no terminal, and an end with the server', () => {
     for (const option of [
       '--unshare-all',
       '--unshare-user',
@@ -35,7 +35,7 @@ describe('bubblewrap', () => {
     expect(options).not.toContain('--share-net')
   })
 
-  test('gives it /usr to read and the folder of the session to write, nothing else of this machine', () => {
+  test('bubblewrap gives a program /usr to read and the folder of the session to write, nothing else of this machine', () => {
     const given = [...options.matchAll(/--((?:ro-|dev-)?bind)\0([^\0]+)\0([^\0]+)/g)].map(([, kind, from, to]) => [
       kind,
       from,
@@ -58,13 +58,13 @@ describe('bubblewrap', () => {
     expect(Object.keys(launch.env)).toEqual(['PATH'])
   })
 
-  test('makes no memory without a limit: the root and /dev are read-only, /tmp and shared memory have a size', () => {
+  test('bubblewrap makes no memory without a limit: the root and /dev are read-only, /tmp and shared memory have a size', () => {
     expect(options).toMatch(/--size\0\d+\0--tmpfs\0\/tmp\0/)
     expect(options).toMatch(/--size\0\d+\0--tmpfs\0\/dev\/shm\0/)
     expect(options).toMatch(new RegExp(`${sequence('--remount-ro', '/dev', '--remount-ro', '/')}$`))
   })
 
-  test('counts inside what the system can count', () => {
+  test('bubblewrap counts inside the sandbox as far as the system can', () => {
     expect(launch.args).toEqual(
       expect.arrayContaining(['/usr/bin/prlimit', '--data=1000', '--fsize=300', '--cpu=4:5', '--nproc=5', '--core=0']),
     )
@@ -107,7 +107,7 @@ describe('bubblewrap', () => {
 describe('podman', () => {
   const podman = { podman: '/usr/bin/podman', image: 'python:3.12', interpreter: 'python3' }
 
-  test('runs a program in a container without a network, rights or anything to write but its folder and /tmp', () => {
+  test('podman runs a program in a container without a network, rights or anything to write but its folder and /tmp', () => {
     const { args } = podmanLaunch(job(python), podman, 'sandbox-1')
     const start = args.indexOf('/usr/bin/podman')
     expect(args.slice(start)).toEqual([

@@ -27,7 +27,7 @@ describe('turns', () => {
     return { turns, begun, enter }
   }
 
-  test('go to a key that has none, before the many of another', async () => {
+  test('turns go to a key that has none, before the many of another', async () => {
     const { turns, begun, enter } = start()
     const all = ['a1', 'a2', 'a3', 'b1'].map((name) => enter(name[0] as string, name))
     await all[3]
@@ -40,7 +40,7 @@ describe('turns', () => {
     expect(begun).toEqual(['a1', 'b1', 'a2', 'a3'])
   })
 
-  test('are not taken by those who have gone', async () => {
+  test('turns are not taken by those who have gone', async () => {
     const { turns, begun, enter } = start()
     const leaving = new AbortController()
     await enter('a', 'a1')

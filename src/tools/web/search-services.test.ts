@@ -17,13 +17,13 @@ describe('the request to', () => {
     expect(headers).toMatchObject({ authorization: 'Bearer k' })
   })
 
-  test('Brave', () => {
+  test('a request to Brave has the key in a header', () => {
     const { method, url, headers } = searchRequest({ kind: 'brave', apiKey: 'k' }, 'q', { count: 5 })
     expect([method, url.href]).toEqual(['GET', 'https://api.search.brave.com/res/v1/web/search?q=q&count=5'])
     expect(headers).toEqual({ accept: 'application/json', 'x-subscription-token': 'k' })
   })
 
-  test('Tavily', () => {
+  test('a request to Tavily has the query in its body', () => {
     const { method, url, headers, body } = searchRequest({ kind: 'tavily', apiKey: 'k' }, 'q', { count: 5 })
     expect([method, url.href]).toEqual(['POST', 'https://api.tavily.com/search'])
     expect(headers).toMatchObject({ authorization: 'Bearer k', 'content-type': 'application/json' })

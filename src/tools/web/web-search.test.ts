@@ -80,7 +80,7 @@ const html: RequestListener = (_, response) =>
 describe('a search', () => {
   const results = Array.from({ length: 9 }, (_, n) => ({ url: `https://r.example/${n}`, title: `R${n}`, content: `words ${n}` }))
 
-  test('gives five results with title, address and snippet, and a hint', async () => {
+  test('a search gives five results with title, address and snippet, and a hint', async () => {
     service.answer = (_, response) => response.end(JSON.stringify({ results }))
     const { text, isError, sources } = await run({ query: ' two words ' })
     expect(service.hits).toEqual(['/search?q=two+words&format=json'])
@@ -91,7 +91,7 @@ describe('a search', () => {
     expect(sources?.[4]).toEqual({ url: 'https://r.example/4', title: 'R4', snippet: 'words 4' })
   })
 
-  test('without results says so', async () => {
+  test('a search without results says so', async () => {
     service.answer = (_, response) => response.end('{"results": []}')
     expect(await run({ query: 'q' })).toMatchObject({ text: 'No results for: q', isError: false, sources: [] })
   })
@@ -102,7 +102,7 @@ describe('a search', () => {
     ['sends a page', (_, response) => response.end('<html>'), 'is not the JSON of its kind'],
     ['hangs up', (request) => request.socket.destroy(), 'Search failed: '],
     ['sends without end', (_, response) => pour(response), 'more than 2 MiB'],
-  ])('is a text when the service %s', async (_, answer, text) => {
+  ])('a search is a text when the service %s', async (_, answer, text) => {
     service.answer = answer
     const outcome = await run({ query: 'q' })
     expect(outcome).toMatchObject({ isError: true, advice: expect.stringContaining('without the search') })
@@ -110,7 +110,7 @@ describe('a search', () => {
     expect(pages.hits).toEqual([])
   })
 
-  test('needs words', async () => {
+  test('a search needs words', async () => {
     for (const args of [{}, { query: '' }, { query: 5 }, { query: ['x'] }] as JsonObject[])
       expect((await run(args)).text).toContain('there is no query')
     expect((await run({ query: 'x'.repeat(1001) })).text).toContain('1001 characters')
@@ -119,7 +119,7 @@ describe('a search', () => {
 })
 
 describe('a page', () => {
-  test('of HTML is Markdown, with its title as a source', async () => {
+  test('a page of HTML is Markdown, with its title as a source', async () => {
     pages.answer = html
     const { text, isError, sources } = await run({ url: `${pages.url}/a` })
     expect(text).toBe(`URL: ${pages.url}/a\n\nT\n\n# Head\n\nSome **words**, [a link](${pages.url}/b).`)
@@ -127,13 +127,13 @@ describe('a page', () => {
     expect(sources).toEqual([{ url: `${pages.url}/a`, title: 'T' }])
   })
 
-  test('is read also where there is a query', async () => {
+  test('a page is read also where there is a query', async () => {
     pages.answer = html
     expect((await run({ url: pages.url, query: 'q' })).text).toContain('# Head')
     expect(service.hits).toEqual([])
   })
 
-  test('of plain text is that text, up to 16,000 characters of the first 512 KiB', async () => {
+  test('a page of plain text is that text, up to 16,000 characters of the first 512 KiB', async () => {
     pages.answer = (_, response) => pour(response.setHeader('content-type', 'text/plain'))
     const { text, isError } = await run({ url: pages.url })
     expect(isError).toBe(false)
@@ -141,7 +141,7 @@ describe('a page', () => {
     expect(text).toContain('these are its first 16000 characters')
   })
 
-  test('is behind five redirects at most', async () => {
+  test('a page is behind five redirects at most', async () => {
     pages.answer = (request, response) => {
       const left = Number(request.url?.slice(1))
       if (left === 0) html(request, response)
@@ -164,13 +164,13 @@ describe('a page', () => {
       (_, response) => response.setHeader('content-type', 'text/html').end('<script>draw()</script>'),
       'may need a browser',
     ],
-  ])('that %s is a text for the model', async (_, answer, text) => {
+  ])('a page that %s is a text for the model', async (_, answer, text) => {
     pages.answer = answer
     expect((await run({ url: pages.url })).text).toContain(text)
   })
 
   test.each(['<div>', '<b>x', '<ul><li>', '<!--', '<table><tr><td>', '<a href="', '<', '<title>', '<a href=x></a>'])(
-    'of %j, again and again, ends',
+    'a page of %j, again and again, ends',
     async (piece) => {
       const body = piece.repeat(Math.floor((roundsOf(128, 512) * 1024) / piece.length))
       pages.answer = (_, response) => response.setHeader('content-type', 'text/html').end(body)
@@ -212,7 +212,7 @@ describe('what a model is led to read', () => {
 describe('the sites of a request', () => {
   const { signal } = new AbortController()
 
-  test('are those of what is found', async () => {
+  test('the sites of a request are those of what is found', async () => {
     const results = ['https://a.example/1', 'https://b.example/2'].map((url) => ({ url, title: url }))
     service.answer = (_, response) => response.end(JSON.stringify({ results }))
     const { sources, text } = await run({ query: 'q' }, signal, { searches: { blocked: ['a.example'] } })
@@ -229,7 +229,7 @@ describe('the sites of a request', () => {
     },
   )
 
-  test('hold for redirects', async () => {
+  test('the sites of a request hold for redirects', async () => {
     pages.answer = ({ url }, response) => response.writeHead(302, { location: url === '/a' ? '/secret/b' : '/a' }).end()
     const { text } = await run({ url: `${pages.url}/a` }, signal, { pages: { blocked: [`${pageHost}/secret`] } })
     expect(text).toContain('is at a site that the request does not allow')
@@ -241,7 +241,7 @@ describe('a cancel', () => {
   test.each<[string, JsonObject, () => Site]>([
     ['a search', { query: 'q' }, () => service],
     ['a page', { url: 'PAGE' }, () => pages],
-  ])('ends %s at once, with its connection', async (_, args, site) => {
+  ])('a cancel ends %s immediately, with its connection', async (_, args, site) => {
     const asked = new Promise<void>((resolve) => {
       site().answer = () => resolve()
     })
@@ -255,7 +255,7 @@ describe('a cancel', () => {
     expect(site().sockets.size).toBe(0)
   })
 
-  test('before the beginning asks nobody', async () => {
+  test('a cancel before the beginning sends no request', async () => {
     for (const args of [{ query: 'q' }, { url: pages.url }])
       expect((await run(args, AbortSignal.abort())).text).toContain('cancelled')
     expect([...service.hits, ...pages.hits]).toEqual([])

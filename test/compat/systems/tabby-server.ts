@@ -21,7 +21,7 @@ const server: readonly Row[] = [
   works(
     28,
     'a busy port: the next one, with `server.portFallback`',
-    shownBy('../src/app/listen.test.ts', 'with a fallback, the next free port is used, and the log says so'),
+    shownBy('../src/app/serving/listen.test.ts', 'with a fallback, the next free port is used, and the log says so'),
   ),
   works(
     29,
@@ -80,7 +80,7 @@ const keys: readonly Row[] = [
     sent({ key: 'reader' }, get('/v1/models', status(403, /scope/))),
     shownBy('../src/app/keys/key-models.test.ts', 'gets one of them where it names none'),
     shownBy('../src/app/keys/key-models.test.ts', 'a configured key that has expired is refused'),
-    shownBy('../src/quota/quotas.test.ts', 'are counted per minute, which begins with the first'),
+    shownBy('../src/quota/quotas.test.ts', 'requests are counted per minute, which begins with the first'),
   ),
   works(
     34,

@@ -48,10 +48,7 @@ const templates: readonly Row[] = [
     'filters and functions of Jinja, in a sandbox',
     shownBy('../src/jinja/jinja-template.test.ts', 'prints what Python prints'),
     shownBy('../src/jinja/jinja-template.test.ts', 'refuses what Python refuses'),
-    shownBy(
-      '../src/jinja/jinja-template.test.ts',
-      'ends with a failure: each of many templates that would take for ever, or all the memory',
-    ),
+    shownBy('../src/jinja/jinja-template.test.ts', 'a Jinja template fails that would take for ever, or all the memory'),
     shownBy('../src/model-text/template/chat-template.test.ts', 'the clock of strftime_now is the one that is given'),
   ),
   works(93, '`stop_strings` of a template end the answer', described([user('abc STOPME def')], {}, text('abc '))),

@@ -15,7 +15,7 @@ test.each([
   [formatTime(0, 2000), 'now'],
   [formatTime(0, 42_000), '42 s ago'],
   [formatTime(0, 600_000), '10 min ago'],
-])('%s', (text, expected) => {
+])('a number is written as %s', (text, expected) => {
   expect(text).toBe(expected)
 })
 

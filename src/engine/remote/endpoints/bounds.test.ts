@@ -26,7 +26,7 @@ async function failureOf(listener: RequestListener): Promise<string> {
   return heard.failures[0] ?? ''
 }
 
-test('a list of Kubernetes that does not end is left, whatever it holds', async () => {
+test('an endless list of Kubernetes is abandoned', async () => {
   const filler = Buffer.alloc(1 << 20, ' ')
   let sent = 0
   const failure = await failureOf((_, response) => {

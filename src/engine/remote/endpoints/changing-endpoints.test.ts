@@ -150,7 +150,7 @@ test('another key and another weight need no new connection and no probe', async
   expect(one.asked).toHaveLength(before)
 })
 
-test('a request without a first token moves at once, also when all servers are replaced', async () => {
+test('a request without a first token moves immediately, also when all servers are replaced', async () => {
   // Without the watch of every second.
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())

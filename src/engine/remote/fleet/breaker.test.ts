@@ -16,7 +16,7 @@ test('three failures in a row open it, and a success in between resets the count
   expect(breaker.admitsAtMs(10)).toBe(1000)
 })
 
-test('a refused connection opens it at once, and neutral results never do', () => {
+test('a refused connection opens it immediately, and neutral results never do', () => {
   const breaker = new Breaker({ random })
   for (let count = 0; count < 10; count++) use(breaker, 'neutral', 0)
   expect(breaker.state(0)).toBe('closed')

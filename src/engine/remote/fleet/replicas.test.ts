@@ -130,7 +130,7 @@ test('a prepared request is checked again when its replica has changed since', a
   expect(upstream.seen).toEqual([])
 })
 
-test('many replicas are no reason for a warning of Node, which would be plain text in the log', async () => {
+test('many replicas cause no warning of Node, which would be plain text in the log', async () => {
   const warnings: Error[] = []
   const onWarning = (warning: Error) => void warnings.push(warning)
   process.on('warning', onWarning)

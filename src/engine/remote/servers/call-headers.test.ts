@@ -27,7 +27,7 @@ function chat(...texts: readonly string[]): Prompt {
 }
 
 describe('a server', () => {
-  test("gets the request's id and the caller's trace", () => {
+  test("a server gets the request's id and the caller's trace", () => {
     expect(headers()).toEqual({ 'x-request-id': 'chatcmpl-1', ...trace })
     expect(headers({ origin: { id: 'a', caller: 'b' } })).toEqual({ 'x-request-id': 'a' })
   })
@@ -42,7 +42,7 @@ describe('a server', () => {
     ['by its kind', { kind: 'anthropic' }],
     ['by its host', { endpoint: { url: 'https://api.openai.com/v1' }, kind: 'openai' }],
     ['also as a router', { endpoint: { url: 'https://api.groq.com/v1', isRouter: true }, kind: 'openai' }],
-  ])('of a provider, known %s, gets no state of the trace, and nothing about the caller', (_, call) => {
+  ])('a server of a provider, known %s, gets no state of the trace, and nothing about the caller', (_, call) => {
     const { traceparent } = trace
     expect(headers({ ...call, prompt: chat('s', 'q') })).toEqual({ 'x-request-id': 'chatcmpl-1', traceparent })
   })
@@ -72,12 +72,12 @@ describe('a router', () => {
     ['ray', session],
     ['dynamo', session],
     ['none', {}],
-  ])('of kind %s gets %j', (kind, expected) => {
+  ])('a router of kind %s gets %j', (kind, expected) => {
     const more = { router: kind, objectives: { interactive: 'chat' }, hash: () => 'hash' }
     expect(sent({ origin: origin({ session: 's' }) }, more)).toEqual(expected)
   })
 
-  test('has one name for the turns of a conversation, and others for other conversations and callers', () => {
+  test('a router has one name for the turns of a conversation, and others for other conversations and callers', () => {
     const name = (prompt: Prompt, more: Partial<OutgoingCall> = {}) =>
       sent({ prompt, ...more }, { hash: (text) => text })['x-session-id']
     const first = name(chat('system', 'question'))
@@ -100,7 +100,7 @@ describe('a router', () => {
     ])
   })
 
-  test('gets the objective of the lane, and a name of the caller that a header can hold', () => {
+  test('a router gets the objective of the lane, and a name of the caller that a header can hold', () => {
     const objectives = { interactive: 'chat', background: 'batch' }
     expect(sent({ origin: origin({ lane: 'background', caller: 'Zoë B\n' }) }, { router: 'llm-d', objectives })).toEqual({
       'x-llm-d-inference-fairness-id': 'Zo__B_',

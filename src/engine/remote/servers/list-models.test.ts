@@ -31,12 +31,12 @@ async function list(replies: Readonly<Record<string, unknown>>) {
 const openaiList = (...data: object[]) => ({ '/v1/models': { object: 'list', data } })
 
 describe('the list of', () => {
-  test('OpenAI', async () => {
+  test("OpenAI's list names the models", async () => {
     const entry = { id: 'gpt-4o-mini', object: 'model', created: 1721172741, owned_by: 'system' }
     expect(await list(openaiList(entry))).toEqual([{ id: 'gpt-4o-mini', ownedBy: 'system', createdAtMs: 1721172741000 }])
   })
 
-  test('Ollama', async () => {
+  test("Ollama's list names the models", async () => {
     const entry = { id: 'qwen3:8b', object: 'model', created: 1745954000, owned_by: 'library' }
     expect(await list(openaiList(entry))).toEqual([{ id: 'qwen3:8b', ownedBy: 'library', createdAtMs: 1745954000000 }])
   })
@@ -118,7 +118,7 @@ describe('the list of', () => {
     expect(await list({ '/v1/models': [entry] })).toEqual([{ id: 'BAAI/bge', contextLength: 512, kind: 'embeddings' }])
   })
 
-  test('Mistral', async () => {
+  test("Mistral's list says which models chat", async () => {
     const entry = { id: 'mistral-small', max_context_length: 32768, capabilities: { completion_chat: true } }
     expect(await list(openaiList(entry))).toEqual([{ id: 'mistral-small', contextLength: 32768, kind: 'chat' }])
   })

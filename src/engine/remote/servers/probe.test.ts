@@ -142,12 +142,12 @@ describe("the server's name of the model", () => {
     ['is ours where the server has it', { id: 'b' }, 'b'],
     ['is an alias of it', { id: 'alias-of-a' }, 'a'],
     ['is the configured one', { upstreamModel: 'b' }, 'b'],
-  ])('%s', async (_, options, model) => {
+  ])("the server's name of the model %s", async (_, options, model) => {
     const routes = models({ id: 'a', aliases: ['alias-of-a'] }, { id: 'b' })
     expect(await probe(routes, options)).toMatchObject({ model })
   })
 
-  test('is that of its only model', async () => {
+  test("the server's name is that of its only model", async () => {
     expect(await probe(models({ id: 'other' }))).toMatchObject({ model: 'other' })
   })
 
@@ -160,13 +160,16 @@ describe("the server's name of the model", () => {
       ],
     ],
     ['one other model', [{ id: 'a', owned_by: 'vllm', max_model_len: 10 }]],
-  ])('is believed where it is configured and the server lists %s, of which the kind is taken', async (_, listed) => {
-    const found = await probe(models(...listed), { upstreamModel: 'gateway/q' })
-    expect(found).toMatchObject({ model: 'gateway/q', profile: 'vllm', contextLength: undefined })
-    expect(found.unlisted).toMatch(/no model 'gateway\/q'; it has: a.*asked for nevertheless/)
-  })
+  ])(
+    "the server's name is believed where it is configured and the server lists %s, of which the kind is taken",
+    async (_, listed) => {
+      const found = await probe(models(...listed), { upstreamModel: 'gateway/q' })
+      expect(found).toMatchObject({ model: 'gateway/q', profile: 'vllm', contextLength: undefined })
+      expect(found.unlisted).toMatch(/no model 'gateway\/q'; it has: a.*asked for nevertheless/)
+    },
+  )
 
-  test('leaves the kind open where the listed models are of several', async () => {
+  test("the server's name leaves the kind open where the listed models are of several", async () => {
     const listed = models({ id: 'a', owned_by: 'vllm' }, { id: 'b', owned_by: 'sglang' })
     expect(await probe(listed, { upstreamModel: 'c' })).toMatchObject({ model: 'c', profile: 'openai' })
   })
@@ -174,13 +177,13 @@ describe("the server's name of the model", () => {
   test.each<[string, Partial<ProbeOptions>, string]>([
     ['ours', {}, 'm'],
     ['the configured one', { upstreamModel: 'q' }, 'q'],
-  ])('is %s where the server lists `unknown` only, which names nothing', async (_, options, model) => {
+  ])("the server's name is %s where the server lists `unknown` only, which names nothing", async (_, options, model) => {
     const found = await probe(models({ id: 'unknown', owned_by: 'local' }), options)
     expect(found).toMatchObject({ model, profile: 'openai' })
     expect(found).not.toHaveProperty('unlisted')
   })
 
-  test('must be configured where there are several others, which are listed', async () => {
+  test("the server's name must be configured where there are several others, which are listed", async () => {
     await expect(probe(models({ id: 'a' }, { id: 'b' }))).rejects.toThrow("no model 'm'; it has: a, b")
   })
 })

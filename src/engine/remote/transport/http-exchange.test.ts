@@ -51,7 +51,7 @@ function piecesOf(body: ReplyBody) {
 }
 
 describe('httpExchange', () => {
-  test('resolves when the reply begins, and delivers its bytes as they arrive', async () => {
+  test('httpExchange resolves when the reply begins, and delivers its bytes as they arrive', async () => {
     const server = await upstream()
     const asked = ask(agentOf(), server)
     const response = await server.reply

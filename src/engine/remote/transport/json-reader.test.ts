@@ -16,7 +16,7 @@ function read(text: string, size = text.length, more: Partial<JsonBounds> = {}):
 }
 
 describe('JsonReader', () => {
-  test('reads what JSON.parse reads, however the text is split', () => {
+  test('JsonReader reads what JSON.parse reads, however the text is split', () => {
     // The prototype's name is left out on purpose.
     const json = fc.json({ stringUnit: 'binary', maxDepth: 6 }).filter((text) => !text.includes('__proto__'))
     fc.assert(
@@ -28,7 +28,7 @@ describe('JsonReader', () => {
   })
 
   test.each(['"\\u00e9\\ud83d\\ude00"', '"a\\\\"', '"\\\\\\""', '[1.5e-3,-0,true,false,null]', ' {"a" : [ ] , "b":{}} ', '""'])(
-    'reads %s in pieces of every length',
+    'JsonReader reads %s in pieces of every length',
     (text) => {
       for (let size = 1; size <= text.length; size++) expect(read(text, size)).toEqual(JSON.parse(text))
     },
@@ -53,9 +53,9 @@ describe('JsonReader', () => {
     ']',
     '{"a" 1}',
     '[1:2]',
-  ])('refuses %j', (text) => expect(() => read(text, 1)).toThrow('not JSON'))
+  ])('JsonReader refuses %j', (text) => expect(() => read(text, 1)).toThrow('not JSON'))
 
-  test('does not set a prototype', () => {
+  test('JsonReader does not set a prototype', () => {
     const value = read('{"__proto__":{"isAdmin":true},"a":1}') as { isAdmin?: unknown }
     expect(value.isAdmin).toBeUndefined()
     expect(value).toEqual({ a: 1 })
@@ -66,7 +66,7 @@ describe('JsonReader', () => {
     ['values', `[${'{},'.repeat(2000)}{}]`, {}],
     ['depth', '['.repeat(101), {}],
     ['texts that are kept', `"${'x'.repeat(17 << 20)}"`, { maxLength: 1 << 30 }],
-  ])('has a bound on %s', (_, text, more) => {
+  ])('JsonReader has a bound on %s', (_, text, more) => {
     expect(() => read(text, 65_536, more)).toThrow(expect.objectContaining({ failure: { type: 'excess' } }))
   })
 })

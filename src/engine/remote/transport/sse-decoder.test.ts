@@ -89,7 +89,7 @@ const cases: { name: string; stream: string | Buffer; events: Partial<SseEvent>[
   { name: 'no bytes at all', stream: '', events: [] },
 ]
 
-test.each(cases)('$name', ({ stream, events }) => {
+test.each(cases)('the stream "$name" is decoded alike in any pieces', ({ stream, events }) => {
   for (const split of Object.values(chunkings)) {
     const result = decode(split(Buffer.from(stream)))
     expect(result).toMatchObject(events)

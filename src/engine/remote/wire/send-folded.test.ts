@@ -111,7 +111,7 @@ const begun = histories.filter(({ start }) => start !== 'last-message')
 
 describe('what a server refuses is sent once more in a form that its template renders', () => {
   test.skipIf(all === undefined).each<ProfileName>(['vllm', 'sglang', 'openai', 'ollama'])(
-    'to %s, whatever the template',
+    'to %s, with any template',
     async (profile) => {
       const faults: string[] = []
       for (const [name, source] of templates) {
@@ -185,7 +185,7 @@ describe('a server that takes no calls in a history', () => {
     return undefined
   }
 
-  test.each<Protocol>(['chat', 'responses', 'messages'])('gets and counts them as text, in %s', async (protocol) => {
+  test.each<Protocol>(['chat', 'responses', 'messages'])('the server gets and counts them as text, in %s', async (protocol) => {
     const server = await upstream(withoutCalls)
     const engine = await knownEngine([server], { profile: 'vllm', protocol })
     const counted = { prompt: calling, reasoning: {}, addBos: false, parseSpecial: true }
@@ -197,7 +197,7 @@ describe('a server that takes no calls in a history', () => {
     expect(refused.every(({ path }) => path.includes('token'))).toBe(true)
   })
 
-  test('has its broken reply continued as text, too', async () => {
+  test('the server has its broken reply continued as text, too', async () => {
     let turn = 0
     const breaking: Answer = (request, response) => {
       if (callsInside.test(JSON.stringify(request.body))) return refusal('no calls')(request, response)
@@ -230,7 +230,7 @@ describe('a form that a server has taken', () => {
   }
   const rolesIn = (body: Record<string, unknown>) => (body.messages as readonly Sent[]).map(({ role }) => role).join()
 
-  test('is remembered for that server', async () => {
+  test('the form is remembered for that server', async () => {
     const server = await upstream(onlyFirst)
     const engine = await knownEngine([server], { profile: 'vllm' })
     await answer(engine, late)
@@ -238,7 +238,7 @@ describe('a form that a server has taken', () => {
     expect(server.seen.map(({ body }) => rolesIn(body))).toEqual(['system,system,user', 'system,user', 'system,user'])
   })
 
-  test('is not tried for a refusal that names a field or a limit', async () => {
+  test('the form is not tried for a refusal that names a field or a limit', async () => {
     for (const error of [
       { message: 'no', param: 'temperature' },
       { message: "This model's maximum context length is 10 tokens. However, your messages resulted in 20 tokens." },
@@ -250,7 +250,7 @@ describe('a form that a server has taken', () => {
     }
   })
 
-  test('is remembered though its reply was not read to its end', async () => {
+  test('the form is remembered though its reply was not read to its end', async () => {
     const server = await upstream((request, response) => {
       if (rolesIn(request.body) === 'system,system,user') return refusal('system first')(request, response)
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -264,7 +264,7 @@ describe('a form that a server has taken', () => {
     expect(server.seen.map(({ body }) => rolesIn(body))).toEqual(['system,system,user', 'system,user', 'system,user'])
   })
 
-  test('ends with the first refusal where none is taken', async () => {
+  test('the form ends with the first refusal where none is taken', async () => {
     let count = 0
     const server = await upstream((request, response) => {
       count += 1

@@ -68,7 +68,7 @@ describe('a filter', () => {
     ['state:running', false],
     ['DONE', true],
     ['req-1', true],
-  ])('%j', (filter, isShown) => {
+  ])('the filter %j finds its requests only', (filter, isShown) => {
     expect(matches(request, wordsOf(filter))).toBe(isShown)
   })
 })

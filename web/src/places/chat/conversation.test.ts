@@ -23,7 +23,7 @@ const talk = (...messages: Message[]): Conversation => messages.reduce(withMessa
 const shown = (conversation: Conversation) => pathOf(conversation).map(({ id }) => id)
 
 describe('a conversation', () => {
-  test('shows the newest branch, and another when it is chosen', () => {
+  test('a conversation shows the newest branch, and another when it is chosen', () => {
     const both = talk(message('m1', undefined), message('m2', 'm1'), message('m3', 'm2'), message('m4', 'm1'))
     expect(shown(both)).toEqual(['m1', 'm4'])
     const second = both.messages.m2 as Message
@@ -37,19 +37,19 @@ describe('a conversation', () => {
     expect(shown(choosing(both, both.messages.m1 as Message))).toEqual(['m1', 'm2'])
   })
 
-  test('is named after its first message, in one short line', () => {
+  test('a conversation is named after its first message, in one short line', () => {
     expect(talk(message('m1', undefined, { text: '  Hello\nthere' }), message('m2', 'm1')).title).toBe('Hello')
     expect(talk(message('m1', undefined, { text: 'x'.repeat(100) })).title).toBe(`${'x'.repeat(59)}…`)
     const attachments = [{ kind: 'image', name: 'cat.png', type: 'image/png', data: '' }] as const
     expect(talk(message('m1', undefined, { text: '', attachments })).title).toBe('cat.png')
   })
 
-  test('branches into one of its own', () => {
+  test('a conversation branches into one of its own', () => {
     const made = branched(talk(message('m1', undefined), message('m2', 'm1'), message('m3', 'm2')), 'm2', { id: 'd', nowMs: 9 })
     expect([made.id, made.updatedAtMs, shown(made)]).toEqual(['d', 9, ['m1', 'm2']])
   })
 
-  test('ends, even where its branches form a circle', () => {
+  test('a conversation ends, even where its branches form a circle', () => {
     const whole = talk(message('m1', undefined), message('m2', 'm1'))
     expect(shown({ ...whole, chosen: { start: 'm1', m1: 'm2', m2: 'm1' } })).toEqual(['m1', 'm2'])
   })
@@ -61,7 +61,7 @@ describe('a file of conversations', () => {
     expect(fromFile(toFile(all))).toEqual(all)
   })
 
-  test('cannot let tools of the server run without a question', () => {
+  test('a file of conversations cannot let tools of the server run without a question', () => {
     const [made] = fromFile(toFile([createConversation('c', 1, { serverTools: { python: true, mcp: 'files', asks: false } })]))
     expect(made?.settings.serverTools).toEqual({ python: true, mcp: 'files', asks: true })
   })

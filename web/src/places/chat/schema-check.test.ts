@@ -31,7 +31,7 @@ test.each([
   // A pattern is the server's matter: this one would take hours.
   [`${'a'.repeat(60)}!`, { pattern: '^(a+)+$' }, []],
   [[1, 'x'], { prefixItems: [{ type: 'number' }, { const: 'y' }] }, ['the answer[1] must be "y"']],
-])('%j', (value, schema, problems) => {
+])('the answer %j is checked against its schema', (value, schema, problems) => {
   expect(schemaProblems(value, schema)).toEqual(problems)
 })
 

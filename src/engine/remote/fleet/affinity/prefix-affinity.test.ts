@@ -6,7 +6,7 @@ import { affinityKeys } from './prefix-affinity.ts'
 const system = text('system', 'be brief')
 
 describe('a conversation', () => {
-  test('shares the longest key of its earlier turn', () => {
+  test('a conversation shares the longest key of its earlier turn', () => {
     const first = keysOf(chat([system, text('user', 'hello')]))
     const second = keysOf(chat([system, text('user', 'hello'), answer('hi'), text('user', 'more')]))
     expect(first).toHaveLength(2)
@@ -14,7 +14,7 @@ describe('a conversation', () => {
     expect(second.slice(1)).toEqual(first)
   })
 
-  test('has the keys of its last eight turns and of its system prompt', () => {
+  test('a conversation has the keys of its last eight turns and of its system prompt', () => {
     const messages = [system, ...Array.from({ length: 30 }, (_, turn) => [text('user', `${turn}`), answer('yes')]).flat()]
     const asked = messages.slice(0, -1)
     const keys = keysOf(chat(asked))
@@ -24,7 +24,7 @@ describe('a conversation', () => {
     expect(keysOf(chat([system, text('user', 'else')])).at(-1)).toBe(keys.at(-1))
   })
 
-  test('finds its earlier turn after any number of calls in one reply', () => {
+  test('a conversation finds its earlier turn after any number of calls in one reply', () => {
     const start = [system, text('user', 'look at all files')]
     const ids = Array.from({ length: 20 }, (_, index) => `call_${index}`)
     const calls = assistant(...ids.map((id) => call(id, 'read', '{}')))
@@ -33,13 +33,13 @@ describe('a conversation', () => {
     expect(keys.slice(1)).toEqual(keysOf(chat(start)))
   })
 
-  test('shares its tools with others, where no system prompt follows them', () => {
+  test('a conversation shares its tools with others, where no system prompt follows them', () => {
     const tools = [{ name: 'f' }]
     expect(keysOf(chat([text('user', 'one')], tools)).at(-1)).toBe(keysOf(chat([text('user', 'two')], tools)).at(-1))
     expect(keysOf(chat([text('user', 'one')]))).toHaveLength(1)
   })
 
-  test('has keys with their share of the prompt', () => {
+  test('a conversation has keys with their share of the prompt', () => {
     const half = said('x'.repeat(1000))
     const keys = affinityKeys(
       chat([
@@ -58,17 +58,17 @@ describe('a conversation', () => {
     { name: 'another start', messages: [text('system', 'be long'), text('user', 'hello')] },
     { name: 'other tools', messages: [system, text('user', 'hello')], tools: [{ name: 'f' }] },
     { name: 'an image', messages: [system, { role: 'user', content: [said('hello'), image('AAAA')] }] },
-  ])('with $name is another', ({ messages, tools = [] }) => {
+  ])('a conversation with $name is another', ({ messages, tools = [] }) => {
     const keys = keysOf(chat([system, text('user', 'hello')]))
     expect(keys).not.toContain(keysOf(chat(messages, tools))[0])
   })
 
-  test('keeps its keys when a search adds a tool', () => {
+  test('a conversation keeps its keys when a search adds a tool', () => {
     const of = (...tools: Tool[]) => affinityKeys(chat([text('user', 'hello')], tools))
     expect(of({ name: 'f' }, { name: 'g', isDeferred: true })).toEqual(of({ name: 'f' }))
   })
 
-  test('keeps its keys without ids and reasoning', () => {
+  test('a conversation keeps its keys without ids and reasoning', () => {
     const of = (id: string, thought: string) => affinityKeys(chat([assistant(reasoning(thought), call(id, 'f', '{}'))]))
     expect(of('call_1', 'hm')).toEqual(of('call_2', ''))
   })

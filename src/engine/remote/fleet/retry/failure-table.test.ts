@@ -43,7 +43,7 @@ test.each<[UpstreamFailure, FailureName, KeyOwner?]>([
   [{ ...status(502), code: 'invalid_output' }, 'invalid-output'],
   [{ ...status(500), code: 'invalid_output', isEvent: true }, 'invalid-output'],
   [{ ...status(502), code: 'upstream_failed' }, 'tried-elsewhere'],
-])('%j is %s', (failure, name, key = 'ours') => {
+])('the failure %j has the row %s', (failure, name, key = 'ours') => {
   expect(nameOf(failure, key)).toBe(name)
 })
 

@@ -203,7 +203,7 @@ test('an auxiliary request does not wait once a replica could not do it', () => 
   expect(nextAttempt(state, 2, false).waitMs).toBe(15_000)
 })
 
-test('a request that moves from a silent replica is tried again at once, after any failures, and the move does not count as one', () => {
+test('a request that moves from a silent replica is tried again immediately, after any failures, and the move does not count as one', () => {
   const before = { failures: 3, doubts: ['b'], deadlineMs: 500, failed: new Set(['b']), failedServers: new Set(['b']) }
   expect(decideOn({ failure: { type: 'silent' }, state: before })).toEqual({
     type: 'try-again',

@@ -45,7 +45,7 @@ function fleet(ids: readonly string[], warmUp: WarmUp | 'off' = slow) {
 }
 
 describe('slow start', () => {
-  test('a new replica gets its share little by little; the first ones have theirs at once', () => {
+  test('a new replica gets its share little by little; the first ones have theirs immediately', () => {
     const { join, weightOf, pass } = fleet(['a', 'b'])
     join('c', 2)
     expect(['a', 'b', 'c'].map(weightOf)).toEqual([1, 1, 0.2])
@@ -99,13 +99,13 @@ describe('slow start', () => {
     expect(weightOf('b')).toBe(4)
   })
 
-  test('where it is off, a new replica has its share at once', () => {
+  test('where it is off, a new replica has its share immediately', () => {
     const { join, weightOf } = fleet(['a'], 'off')
     join('b')
     expect(weightOf('b')).toBe(1)
   })
 
-  test('of 500 requests a second over nine replicas, a tenth gets what its share says, within 20 %', () => {
+  test('a tenth of 500 requests a second goes to the new replica, as its share says, within 20 %', () => {
     const { clock, pool, join, shares } = fleet([...'abcdefghi'])
     const running: { readonly endMs: number; release(): void }[] = []
     const sentTo = (id: string, sent: readonly string[]) => sent.filter((one) => one === id).length

@@ -27,7 +27,7 @@ describe('a request is lost', () => {
     ['not with its reply, by one failed check', false, { ...begun, beganMs: 0, progressMs: 0 }],
     ['not with its reply, by an overdue check', false, { ...begun, downMs: undefined, isCheckOverdue: true, progressMs: 0 }],
     ['not with its reply, when the replica leaves', false, { ...begun, hasLeft: true }],
-  ])('%s', (_, expected, changes) => {
+  ])('a request is lost %s', (_, expected, changes) => {
     const all = { ...request, ...situation, ...changes }
     expect(isLost(all, all)).toBe(expected)
   })
@@ -318,7 +318,7 @@ test('what has ended is neither checked for nor moved', async () => {
   expect([checksAt, movedAt]).toEqual([[], []])
 })
 
-test('where all replicas are silent, at most 64 checks run at once', async () => {
+test('where all replicas are silent, at most 64 checks run together', async () => {
   let running = 0
   let most = 0
   let nowMs = 0

@@ -127,7 +127,7 @@ const wireMessage = fc.oneof(
 )
 
 describe('a conversation survives the chat protocol', () => {
-  test('from canonical messages to the wire and back', () => {
+  test('a conversation survives the chat protocol from canonical messages to the wire and back', () => {
     fc.assert(
       fc.property(fc.array(canonicalMessage, { minLength: 1, maxLength: 6 }), (messages) => {
         expect(read(send(messages))).toEqual(messages)
@@ -136,7 +136,7 @@ describe('a conversation survives the chat protocol', () => {
     )
   })
 
-  test('from the wire to canonical messages and back', () => {
+  test('a conversation survives the chat protocol from the wire to canonical messages and back', () => {
     fc.assert(
       fc.property(fc.array(wireMessage, { minLength: 1, maxLength: 6 }), (messages) => {
         expect(send(read(messages))).toEqual(messages)

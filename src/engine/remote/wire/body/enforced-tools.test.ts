@@ -35,14 +35,14 @@ async function bodyOf(kind: ProfileName, toolChoice: ToolChoice) {
 }
 
 describe('a schema that only our grammars know', () => {
-  test.each(profileNames)('is never sent to %s', async (kind) => {
+  test.each(profileNames)('the schema is never sent to %s', async (kind) => {
     const body = JSON.stringify(await bodyOf(kind, { type: 'auto' }))
     expect(body).toContain('edit')
     expect(body).not.toContain(gbnfKeyword)
     expect(body).not.toContain('secret')
   })
 
-  test('becomes the grammar of a required call where a server takes ours', async () => {
+  test('the schema becomes the grammar of a required call where a server takes ours', async () => {
     const body = await bodyOf('llama-server', { type: 'required' })
     expect(body).toMatchObject({ grammar: expect.stringContaining('secret') })
     expect(JSON.stringify(body)).not.toContain(gbnfKeyword)

@@ -36,7 +36,7 @@ const messagesOf = (messages: readonly Message[], kind: ProfileName = 'anthropic
 }
 
 describe('a request of Messages', () => {
-  test('has the required fields, under the names of the protocol', () => {
+  test('the request has the required fields, under the names of the protocol', () => {
     const sampling = { temperature: 0.5, topP: 0.9, topK: 7 }
     expect(writtenFor({ request: { sampling, stop: ['END', '\n'], maxOutputTokens: 9 } })).toEqual({
       path: '/messages',
@@ -74,7 +74,7 @@ describe('a request of Messages', () => {
     [{ reasoning: { preserve: true } }, ['reasoning', 'preserve']],
     [{ output: { type: 'json-object' } }, ['output']],
     [{ output: { type: 'regex', pattern: 'a' } }, ['output']],
-  ])('refuses what the protocol lacks: %j', (request, at) => {
+  ])('the request refuses what the protocol lacks: %j', (request, at) => {
     expect(() => bodyFor({ request })).toThrow(expect.objectContaining({ code: 'unsupported-field', at }))
   })
 
@@ -82,7 +82,7 @@ describe('a request of Messages', () => {
     [{ start: 'bare' }, ['prompt', 'start']],
     [{ templateVariables: { verbosity: 'low' } }, ['prompt', 'templateVariables', 'verbosity']],
     [{ messages: [{ ...say('a'), name: 'Ada' }] }, ['prompt', 'messages', 0, 'name']],
-  ])('refuses of a prompt what the protocol lacks: %j', (prompt, at) => {
+  ])('the request refuses of a prompt what the protocol lacks: %j', (prompt, at) => {
     expect(() => bodyFor({ prompt })).toThrow(expect.objectContaining({ code: 'unsupported-field', at }))
   })
 
@@ -91,7 +91,7 @@ describe('a request of Messages', () => {
     expect(Object.keys(bodyFor({ request: { sampling } }))).toEqual(['model', 'max_tokens', 'messages', 'stream'])
   })
 
-  test('to Dragoman has its additional sampling fields', () => {
+  test('the request to Dragoman has its additional sampling fields', () => {
     const sampling = { minP: 0.1, presencePenalty: 1, repetitionPenalty: 1.1 }
     const fields = { min_p: 0.1, presence_penalty: 1, repetition_penalty: 1.1 }
     expect(bodyFor({ kind: 'dragoman', request: { sampling } })).toMatchObject(fields)
@@ -104,11 +104,11 @@ describe('a request of Messages', () => {
     expect(written.structured).toBe('partial')
   })
 
-  test('names the caller by its user id', () => {
+  test('the request names the caller by its user id', () => {
     expect(bodyFor({ request: { forwarded: { user: 'u', metadata: { a: 'b' } } } }).metadata).toEqual({ user_id: 'u' })
   })
 
-  test('is counted by what its prompt depends on', () => {
+  test('the request is counted by what its prompt depends on', () => {
     const request = { sampling: { temperature: 1 }, toolChoice: { type: 'auto' } } as const
     const written = writtenFor({ request, prompt: { tools: [tool('f')] } })
     expect(Object.keys(countableBody(written))).toEqual(['model', 'messages', 'tools', 'tool_choice'])
@@ -116,7 +116,7 @@ describe('a request of Messages', () => {
 })
 
 describe('thinking', () => {
-  test('has a budget, but no message at its end', () => {
+  test('thinking has a budget, but no message at its end', () => {
     const reasoning = { budgetTokens: 2000, budgetMessage: 'Enough.' }
     expect(() => bodyFor({ kind: 'anthropic', request: { reasoning } })).toThrow(
       expect.objectContaining({ code: 'unsupported-field', at: ['reasoning', 'budgetMessage'] }),
@@ -132,7 +132,7 @@ describe('thinking', () => {
     ['anthropic', { enabled: false, effort: 'none' }, { type: 'disabled' }],
     ['dragoman', {}, { type: 'adaptive' }],
     ['dragoman', { enabled: true }, { type: 'enabled' }],
-  ])('of %s, for %j', (kind, asked, thinking) => {
+  ])('thinking of %s, for %j', (kind, asked, thinking) => {
     const body = bodyFor({ kind, request: { reasoning: asked } })
     expect(body.thinking).toEqual(thinking)
     expect(body.output_config).toBeUndefined()
@@ -150,7 +150,7 @@ describe('tools', () => {
     [{ toolChoice: { type: 'auto', names: ['f'] } }, { type: 'auto' }, ['f']],
     // A conversation with calls needs their tools.
     [{ toolChoice: { type: 'none' } }, { type: 'none' }, ['f', 'g']],
-  ])('%j', (request, choice, names) => {
+  ])('a request with %j gets the choice and the tools of the protocol', (request, choice, names) => {
     const { tool_choice, tools } = bodyFor({ request, prompt: both })
     expect(tool_choice).toEqual(choice)
     expect(tools).toEqual(

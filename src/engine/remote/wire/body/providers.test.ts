@@ -91,7 +91,7 @@ describe('log-probabilities', () => {
     ['fireworks', 0, { logprobs: true, top_logprobs: 1 }],
     ['fireworks', 4, { logprobs: true, top_logprobs: 4 }],
     ['tgi', 5, { logprobs: true, top_logprobs: 5 }],
-  ])('of %s, with %i top ones', (kind, top, fields) => {
+  ])('log-probabilities of %s, with %i top ones', (kind, top, fields) => {
     expect(bodyFor(kind, { logprobs: { top } })).toMatchObject(fields)
   })
 

@@ -99,7 +99,7 @@ describe('the request to a server', () => {
     ['llama-server', { effort: 'low' }, { chat_template_kwargs: expect.objectContaining({ enable_thinking: true }) }],
     ['openai', { preserve: true }, { reasoning_effort: undefined }],
     ['vllm', { preserve: true }, { chat_template_kwargs: { preserve_thinking: true, clear_thinking: false } }],
-  ])('of reasoning options that are a wish, %s gets what it knows of %j', (kind, options, fields) => {
+  ])('the request to a server of reasoning options that are a wish, %s gets what it knows of %j', (kind, options, fields) => {
     const { reasoning_effort, chat_template_kwargs } = bodyOf(kind, { reasoning: { ...options, isWish: true } })
     expect({ reasoning_effort, chat_template_kwargs }).toMatchObject(fields)
   })
@@ -202,13 +202,13 @@ describe('a continued reply', () => {
   const chat = { type: 'chat', ...plainChat, messages: [say('count')] } as const
   const request = { ...plainRequest, id: 'x', model: 'm', prompt: chat, maxOutputTokens: 10 }
 
-  test('has its text so far as the last message, and the tokens that are left', () => {
+  test('a continued reply has its text so far as the last message, and the tokens that are left', () => {
     const rest = continued(request, { text: 'one, ', outputTokens: 3 }, upstream)
     expect(rest).toMatchObject({ maxOutputTokens: 7, prompt: { start: 'last-message' } })
     expect(rest?.prompt).toMatchObject({ messages: [{}, { role: 'assistant', parts: [text('one, ')] }] })
   })
 
-  test('has what is left of the minimum, too', () => {
+  test('a continued reply has what is left of the minimum, too', () => {
     expect(continued({ ...request, minOutputTokens: 5 }, { text: 'a', outputTokens: 3 }, upstream)?.minOutputTokens).toBe(2)
     expect(continued({ ...request, minOutputTokens: 5 }, { text: 'a', outputTokens: 6 }, upstream)?.minOutputTokens).toBe(0)
   })
@@ -224,7 +224,7 @@ describe('a continued reply', () => {
   test.each([
     ['no tokens are left', { profile: profiles.vllm, outputTokens: 10 }],
     ['the server cannot continue', { profile: profiles.openai, outputTokens: 1 }],
-  ])('is not requested when %s', (_, { profile, outputTokens }) => {
+  ])('a continued reply is not requested when %s', (_, { profile, outputTokens }) => {
     expect(continued(request, { text: 'a', outputTokens }, { profile, model: 'up' })).toBeUndefined()
   })
 })

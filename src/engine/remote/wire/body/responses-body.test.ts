@@ -56,7 +56,7 @@ describe('a request of Responses', () => {
     [{ reasoning: { budgetTokens: 100 } }, ['reasoning', 'budgetTokens']],
     [{ reasoning: { preserve: true } }, ['reasoning', 'preserve']],
     [{ output: { type: 'regex', pattern: 'a' } }, ['output']],
-  ])('refuses what the protocol lacks: %j', (request, at) => {
+  ])('the request refuses what the protocol lacks: %j', (request, at) => {
     expect(() => bodyFor({ request })).toThrow(expect.objectContaining({ code: 'unsupported-field', at }))
   })
 
@@ -67,11 +67,11 @@ describe('a request of Responses', () => {
     [{ templateVariables: { a: 1 } }, ['prompt', 'templateVariables']],
     [{ messages: [{ ...say('a'), name: 'Ada' }] }, ['prompt', 'messages', 0, 'name']],
     [{ messages: [say('a'), assistant(text('b'), image('aa'))] }, ['prompt', 'messages', 1, 'parts', 1]],
-  ])('refuses of a prompt what the protocol lacks: %j', (prompt, at) => {
+  ])('the request refuses of a prompt what the protocol lacks: %j', (prompt, at) => {
     expect(() => bodyFor({ prompt })).toThrow(expect.objectContaining({ code: 'unsupported-field', at }))
   })
 
-  test('to Dragoman has its additional fields', () => {
+  test('the request to Dragoman has its additional fields', () => {
     const request = { sampling: { topK: 5, seed: 3, presencePenalty: 1 }, ignoreEos: true, reasoning: { enabled: false } }
     expect(bodyFor({ kind: 'dragoman', request, prompt: { templateVariables: { a: 1 } } })).toMatchObject({
       top_k: 5,
@@ -92,7 +92,7 @@ describe('a request of Responses', () => {
     expect(bodyFor({ request: { output: { type: 'json-object' } } }).text).toEqual({ format: { type: 'json_object' } })
   })
 
-  test('passes on what a caller says about itself', () => {
+  test('the request passes on what a caller says about itself', () => {
     const forwarded = { user: 'u', serviceTier: 'flex', promptCacheKey: 'k', metadata: { a: 'b' } }
     const fields = { user: 'u', service_tier: 'flex', prompt_cache_key: 'k', metadata: { a: 'b' } }
     expect(bodyFor({ request: { forwarded } })).toMatchObject(fields)
@@ -131,14 +131,14 @@ describe('a request of Responses', () => {
     )
   })
 
-  test('is counted by what its prompt depends on', () => {
+  test('the request is counted by what its prompt depends on', () => {
     const written = writtenFor({ request: { sampling: { temperature: 1 } }, prompt: { tools: [tool('f')] } })
     expect(Object.keys(countableResponse(written))).toEqual(['model', 'input', 'tools', 'tool_choice'])
   })
 })
 
 describe('the items of a conversation', () => {
-  test('are in the order of the parts', () => {
+  test('the items of a conversation are in the order of the parts', () => {
     const failed: Message = { role: 'tool', toolCallId: 'c1', content: [text('no'), image('aa')], isError: true }
     const turn = assistant(text('One.'), refusal('No.'), call('c1', 'f', ''), text('Two.'))
     expect(inputFor([{ role: 'developer', content: [text('Be kind.')] }, say('a'), turn, failed])).toEqual([
@@ -165,7 +165,7 @@ describe('the items of a conversation', () => {
     ])
   })
 
-  test('have reasoning as the server made it; other reasoning goes to servers that read it', () => {
+  test('the items of a conversation have reasoning as the server made it; other reasoning goes to servers that read it', () => {
     const thought = 'thought:{"id":"rs_1","isSummary":false,"encrypted":"e"}'
     const turn = assistant({ ...reasoning('hm'), opaque: thought }, { ...reasoning('x'), opaque: 'signature:s' }, reasoning('y'))
     const own = {
@@ -184,7 +184,7 @@ describe('the items of a conversation', () => {
     expect(inputFor([turn], 'vllm')).toEqual([own, ...others])
   })
 
-  test('have documents with their name', () => {
+  test('the items of a conversation have documents with their name', () => {
     const pdf = { type: 'media', kind: 'file', filename: 'a.pdf', source: bytes('JV', 'application/pdf') } as const
     expect(inputFor([{ role: 'user', content: [pdf] }])).toEqual([
       {

@@ -16,12 +16,12 @@ describe('parameters for servers', () => {
     ['nested ones', { additionalProperties: { properties: { v: true } } }, { additionalProperties: { properties: { v: {} } } }],
     ['null keywords', { properties: null, required: null, items: null, type: 'object' }, { type: 'object' }],
     ['null as a schema', { properties: { v: null }, anyOf: [null] }, { properties: { v: {} }, anyOf: [{}] }],
-  ])('say with objects what %s means', (_, schema, expected) => {
+  ])('parameters for servers say with objects what %s means', (_, schema, expected) => {
     expect(read(schema)).toEqual(expected)
     expect(read(schema, true)).toEqual(expected)
   })
 
-  test('are otherwise as they were, in the same order', () => {
+  test('parameters for servers are otherwise as they were, in the same order', () => {
     const schema = {
       $schema: 'x',
       type: ['object', 'null'],
@@ -47,12 +47,12 @@ describe('parameters for servers', () => {
     ['references to elsewhere', { $ref: 'https://x/y' }],
     ['counts that its grammar cannot hold', { minItems: 5000, maxItems: 5000, minLength: 5000, maxLength: 5000 }],
     ['references to nothing', { $ref: '#/$defs/none' }],
-  ])('are without %s where the server would refuse the request', (_, schema) => {
+  ])('parameters for servers are without %s where the server would refuse the request', (_, schema) => {
     expect(read({ properties: { v: schema } }, true)).toEqual({ properties: { v: {} } })
     expect(read({ properties: { v: schema } })).toEqual({ properties: { v: schema } })
   })
 
-  test('keep references that point to one of their schemas', () => {
+  test('parameters for servers keep references that point to one of their schemas', () => {
     const schema = { properties: { v: { $ref: '#/$defs/a~1b' }, w: { $ref: '#' } }, $defs: { 'a/b': { type: 'string' } } }
     expect(read(schema, true)).toEqual(schema)
   })

@@ -12,7 +12,7 @@ describe('a required call that the server leaves out', () => {
   const tools = [{ name: 'g' }]
 
   test.each(['someone', 'vllm', 'llamacpp', 'sglang'])(
-    'is asked for once more, then it is an error, by a server of %s',
+    'the call is asked for once more, then it is an error, by a server of %s',
     async (ownedBy) => {
       const server = await upstream(refusing, { ownedBy })
       const request = ask('hi', { toolChoice: { type: 'required' } }, tools)
@@ -21,7 +21,7 @@ describe('a required call that the server leaves out', () => {
     },
   )
 
-  test('is made by our grammar the second time, where the server takes one but not beside tools', async () => {
+  test('the call is made by our grammar the second time, where the server takes one but not beside tools', async () => {
     const json = '{"name": "g", "arguments": {"city": "Rome"}}'
     const server = await upstream(
       ({ body }, response) => {
@@ -53,7 +53,7 @@ describe('a required call that the server leaves out', () => {
     expect(second).not.toHaveProperty('tool_choice')
   })
 
-  test('is taken when it comes the second time', async () => {
+  test('the call is taken when it comes the second time', async () => {
     let turn = 0
     const called = streamOf(
       chatChunk({ delta: { tool_calls: [{ index: 0, id: 'a', function: { name: 'g', arguments: '{}' } }] } }),

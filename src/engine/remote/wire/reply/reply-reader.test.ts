@@ -248,7 +248,7 @@ describe('refusals and annotations', () => {
     expect(choices).toMatchObject([{ parts: [text('a ')], finish: { reason: 'stop', stopSequence: 'END' } }])
   })
 
-  test('the log-probabilities of a refusal are told once', async () => {
+  test('the log-probabilities of a refusal are reported once', async () => {
     const logprobs = { content: [{ token: 'No', logprob: -1, bytes: null, top_logprobs: [] }] }
     const server = await upstream(streamOf(chatChunk({ delta: { refusal: 'No' }, logprobs, finish_reason: 'stop' }), doneLine))
     const { choices } = await answer(engineOver([server]), ask('hi', { logprobs: { top: 0 } }))
@@ -347,7 +347,7 @@ describe('the tokens of the prompt', () => {
     return seen.slice(1, 3)
   }
 
-  test('are told once, with the first output, where the server has counted them by then', async () => {
+  test('the tokens of the prompt are reported once, with the first output, where the server has counted them by then', async () => {
     const told = await promptReads(
       chatChunk({ delta: { role: 'assistant', content: '' } }, counted),
       chatChunk({ delta: { content: 'a' } }, counted),
@@ -356,7 +356,7 @@ describe('the tokens of the prompt', () => {
     expect(told).toEqual([['prompt-read', 9], ['text-start']])
   })
 
-  test('are told with the usage where the server counts them at the end', async () => {
+  test('the tokens of the prompt are reported with the usage where the server counts them at the end', async () => {
     const told = await promptReads(chatChunk({ delta: { content: 'a' } }), chatChunk({ delta: { content: 'b' } }, counted))
     expect(told).toEqual([['text-start'], ['text-delta']])
   })
