@@ -33,23 +33,31 @@ export async function deleteConversation(service: ResponsesService, owner: strin
   if (!(await storeOf(service).delete(owner, id))) notFound(id)
 }
 
-type Place = { readonly owner: string; readonly id: string }
+type ConversationKey = { readonly owner: string; readonly id: string }
 
 /** Adds items at the end. */
-export async function addItems(service: ResponsesService, { owner, id }: Place, items: readonly StoredItem[]): Promise<ItemPage> {
+export async function addItems(
+  service: ResponsesService,
+  { owner, id }: ConversationKey,
+  items: readonly StoredItem[],
+): Promise<ItemPage> {
   if (!(await storeOf(service).add(owner, id, items))) notFound(id)
   return { items, hasMore: false }
 }
 
-export async function listItems(service: ResponsesService, { owner, id }: Place, page: PageRequest): Promise<ItemPage> {
+export async function listItems(service: ResponsesService, { owner, id }: ConversationKey, page: PageRequest): Promise<ItemPage> {
   return (await storeOf(service).list(owner, id, page)) ?? notFound(id)
 }
 
-export async function findItem(service: ResponsesService, { owner, id }: Place, itemId: string): Promise<StoredItem> {
+export async function findItem(service: ResponsesService, { owner, id }: ConversationKey, itemId: string): Promise<StoredItem> {
   return (await storeOf(service).findItem(owner, id, itemId)) ?? itemNotFound(itemId, id)
 }
 
-export async function deleteItem(service: ResponsesService, { owner, id }: Place, itemId: string): Promise<Conversation> {
+export async function deleteItem(
+  service: ResponsesService,
+  { owner, id }: ConversationKey,
+  itemId: string,
+): Promise<Conversation> {
   if (!(await storeOf(service).deleteItem(owner, id, itemId))) itemNotFound(itemId, id)
   return findConversation(service, owner, id)
 }

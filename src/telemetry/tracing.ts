@@ -29,13 +29,13 @@ export function createTracing(deps: TracingDeps): Tracing {
   }
 }
 
-type Place = { readonly context: SpanContext; readonly parentSpanId: string | undefined }
+type SpanIdentity = { readonly context: SpanContext; readonly parentSpanId: string | undefined }
 
 /** The span of a request. It ends when the reply is complete and every generation for it has ended. */
 class ServerSpan implements RequestSpan {
   readonly #deps: TracingDeps
   readonly #request: ArrivedRequest
-  readonly #place: Place
+  readonly #place: SpanIdentity
   readonly #startMs: number
   /** Converts the monotonic clock to the epoch, equally for the spans below. */
   readonly #epochMs: number
@@ -47,7 +47,7 @@ class ServerSpan implements RequestSpan {
   #reply: SentReply | undefined = undefined
   #hasEnded = false
 
-  constructor(deps: TracingDeps, request: ArrivedRequest, place: Place) {
+  constructor(deps: TracingDeps, request: ArrivedRequest, place: SpanIdentity) {
     this.#deps = deps
     this.#request = request
     this.#place = place

@@ -159,9 +159,9 @@ export function valueAt(value: unknown, path: string): unknown {
     : path.split('.').reduce<unknown>((one, key) => (one as Record<string, unknown> | null)?.[key], value)
 }
 
-type Place = { readonly value: unknown; readonly path: string; readonly wanted: unknown; readonly text: string }
+type CheckedValue = { readonly value: unknown; readonly path: string; readonly wanted: unknown; readonly text: string }
 
-function at(where: string, { value, path, wanted, text: all }: Place): string | undefined {
+function at(where: string, { value, path, wanted, text: all }: CheckedValue): string | undefined {
   const found = valueAt(value, path)
   const good = wanted === undefined ? found !== undefined : matches(found, wanted)
   return good

@@ -23,12 +23,12 @@ export type Request = {
   /** `admin` unless given; `user` and `other-user` are callers without its rights, `reader` reads metrics; `none` sends no key. */
   readonly key?: 'admin' | 'user' | 'other-user' | 'reader' | 'none'
   /** The server: `main` unless given (servers.ts). */
-  readonly at?: Place
+  readonly at?: RowServer
   /** What the upstream answers meanwhile. */
   readonly upstream?: Answer
 }
 
-export type Place = 'main' | 'other' | 'tools'
+export type RowServer = 'main' | 'other' | 'tools'
 
 /**
  * What a request is in its row, if its checks do not show the row at once. `accepts`: that it is accepted is the row. `prepares`: others

@@ -17,7 +17,7 @@ import { hasSandbox } from '../support/tools/sandbox.ts'
 import { listenOnLoopback } from '../support/upstream/loopback.ts'
 import { type ScriptedUpstream, startUpstream } from '../support/upstream/upstream.ts'
 import { fine } from './answers.ts'
-import type { Place, Step } from './row.ts'
+import type { RowServer, Step } from './row.ts'
 
 const kinds = ['vllm', 'sglang', 'openai', 'llama-server', 'dragoman', 'ollama', 'tgi', 'together', 'fireworks', 'groq'] as const
 /** What a template may say about its model besides how a conversation is written. */
@@ -29,7 +29,7 @@ const thinkingTemplate = `{% for m in messages %}<|{{ m.role }}|>{% if preserve_
 {% endif %}{# </think> {{ tone }} {{ reasoning_effort }} #}{{ tone }}`
 
 export type Servers = {
-  readonly urls: Readonly<Partial<Record<Place, string>>>
+  readonly urls: Readonly<Partial<Record<RowServer, string>>>
   readonly upstream: ScriptedUpstream
   /** What the service of searches was asked for. */
   readonly searches: string[]
@@ -41,7 +41,7 @@ export type Servers = {
 }
 
 /** The servers to which steps send something. */
-export function placesOf(steps: readonly Step[]): readonly Place[] {
+export function placesOf(steps: readonly Step[]): readonly RowServer[] {
   return [...new Set(steps.flatMap((step) => ('request' in step ? [step.request.at ?? 'main'] : [])))]
 }
 
@@ -50,7 +50,7 @@ export function placesOf(steps: readonly Step[]): readonly Place[] {
  * settings that change every reply; `tools` has the same keys, tools that it runs itself, and services of sound and pictures.
  */
 export async function startServers(
-  places: readonly Place[] = ['main', 'other', 'tools'],
+  places: readonly RowServer[] = ['main', 'other', 'tools'],
   program = builtProgram,
 ): Promise<Servers> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-compat-'))

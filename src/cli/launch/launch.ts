@@ -38,7 +38,7 @@ type LaunchOptions = {
 }
 
 /** A server, and the model on it that the agent uses. */
-type Place = { readonly server: ServerAddress; readonly model: string; readonly card: ModelCard; close(): Promise<void> }
+type LaunchTarget = { readonly server: ServerAddress; readonly model: string; readonly card: ModelCard; close(): Promise<void> }
 
 /**
  * Starts an agent with a configuration of its own, on a model with the context that it needs: on the running server, or else on one that
@@ -86,7 +86,7 @@ export function listAgents(): void {
   console.log(`\nstart one: ${commandName} launch AGENT`)
 }
 
-async function findPlace(agent: Agent, options: LaunchOptions): Promise<Place> {
+async function findPlace(agent: Agent, options: LaunchOptions): Promise<LaunchTarget> {
   const { server, isServerNamed, model, print } = options
   const isFile = model !== undefined && isSource(model)
   if (isFile && isServerNamed) {
@@ -109,7 +109,7 @@ async function findPlace(agent: Agent, options: LaunchOptions): Promise<Place> {
 }
 
 /** Starts a server for this command. */
-async function startPlace(agent: Agent, { model, loadConfig }: LaunchOptions): Promise<Place> {
+async function startPlace(agent: Agent, { model, loadConfig }: LaunchOptions): Promise<LaunchTarget> {
   const wanted = model === undefined ? undefined : await findWanted(model, loadConfig)
   const config = wanted?.config ?? (await loadConfig([]))
   const named = wanted === undefined ? findOwn(config) : (wanted.model as ConfiguredModel)

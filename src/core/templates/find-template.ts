@@ -3,10 +3,10 @@ import type { CanonicalPath } from '../../contract/field.ts'
 import { ownTemplateName, type RequestTemplate, type TemplateStore } from '../../contract/template.ts'
 
 /** The field that contains the name: of the wire, or of a canonical request. */
-type Place = { readonly param: string } | { readonly at: CanonicalPath }
+type NamingField = { readonly param: string } | { readonly at: CanonicalPath }
 
 /** Finds a template by the name that callers use. Rejects with `invalid-request`, which lists the names, if there is none. */
-export async function findTemplate(store: TemplateStore | undefined, name: string, place: Place): Promise<RequestTemplate> {
+export async function findTemplate(store: TemplateStore | undefined, name: string, place: NamingField): Promise<RequestTemplate> {
   if (name === ownTemplateName) return { type: 'own' }
   const source = await store?.read(name)
   if (source !== undefined) return { type: 'named', name, source }

@@ -40,10 +40,10 @@ export async function adaptMedia<R extends { readonly prompt: Prompt }>(
   return { ...request, prompt: { ...prompt, messages } }
 }
 
-type Place = Fleet & { readonly at: CanonicalPath; readonly signal: AbortSignal }
+type MediaContext = Fleet & { readonly at: CanonicalPath; readonly signal: AbortSignal }
 
 /** A video may become several images. */
-async function adaptAll<P extends ContentPart | OutputPart>(parts: readonly P[], place: Place): Promise<readonly P[]> {
+async function adaptAll<P extends ContentPart | OutputPart>(parts: readonly P[], place: MediaContext): Promise<readonly P[]> {
   const adapted: (ContentPart | OutputPart)[] = []
   for (const [index, part] of parts.entries()) {
     const at = [...place.at, index]
@@ -65,7 +65,7 @@ export function isLarge({ width = 0, height = 0 }: MediaBytes): boolean {
   return Math.max(width, height) > lowDetailEdge
 }
 
-async function adaptPart(part: MediaPart, { upstreams, converter, at, signal }: Place): Promise<readonly MediaPart[]> {
+async function adaptPart(part: MediaPart, { upstreams, converter, at, signal }: MediaContext): Promise<readonly MediaPart[]> {
   const media = bytesOf(part)
   const readers = upstreams.filter((upstream) => readsOf(upstream)[part.kind])
   const isDecoded = readers.every(({ profile }) => decodes(profile, part.kind, media))

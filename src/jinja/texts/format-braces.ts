@@ -19,14 +19,14 @@ export function formatBraces(format: string, lookups: Lookups): string {
   return derivedFrom([format], formatPlain(plainText(format), lookups, { levels: 2, index: { next: 0 } }))
 }
 
-type Place = {
+type FieldNesting = {
   /** How deep fields may still be inside of formats. */
   readonly levels: number
   /** The argument of the next field without a name. */
   readonly index: { next: number }
 }
 
-function formatPlain(format: string, lookups: Lookups, { levels, index }: Place): string {
+function formatPlain(format: string, lookups: Lookups, { levels, index }: FieldNesting): string {
   if (levels === 0) throw runtimeError('Max string recursion exceeded')
   spendText(format.length)
   let result = ''

@@ -15,7 +15,7 @@ export type Step = {
   readonly files?: Readonly<Record<string, string>>
 }
 
-type Place = {
+type ClientSetup = {
   /** Of the server. */
   readonly url: string
   /** Of the client's installation. */
@@ -28,7 +28,7 @@ export type Client = {
   /** As docs/clients.md names it. */
   readonly title: string
   readonly packages: Packages
-  readonly steps: (place: Place) => readonly Step[]
+  readonly steps: (place: ClientSetup) => readonly Step[]
 }
 
 const model = 'example-model'
@@ -65,7 +65,7 @@ function agent(name: string, program = join('.bin', name)): Client['steps'] {
   const found = agents.get(name)
   const { before, tool } = headless[name] ?? {}
   if (found === undefined || before === undefined) throw new Error(`${name} is not an agent that can be launched`)
-  const step = ({ url, folder, home }: Place, protocol: Protocol): Step => {
+  const step = ({ url, folder, home }: ClientSetup, protocol: Protocol): Step => {
     const settings = join(home, `settings-${protocol}`)
     const target = { url, apiKey: 'unused', model, contextLength: 200_000, protocol, folder: settings }
     const { env, args, files } = found.setUp(target)

@@ -39,16 +39,16 @@ export function neutralRecording(recording: Recording, names: Names = {}): Recor
   }
 }
 
-type Place = { readonly key: string; readonly plain: (text: string) => string }
+type NeutralContext = { readonly key: string; readonly plain: (text: string) => string }
 
-function neutralValue(value: unknown, place: Place): unknown {
+function neutralValue(value: unknown, place: NeutralContext): unknown {
   if (typeof value === 'string') return neutralText(value, place)
   if (Array.isArray(value)) return value.map((item) => neutralValue(item, place))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, neutralValue(item, { ...place, key })]))
 }
 
-function neutralText(text: string, { key, plain }: Place): string {
+function neutralText(text: string, { key, plain }: NeutralContext): string {
   if (kept.has(key)) return plain(text)
   if (key === 'arguments') return neutralArguments(text, plain)
   const isForeign = key === 'description' ? !ownDescriptions.has(text) : text.length > maxTextChars
@@ -56,7 +56,7 @@ function neutralText(text: string, { key, plain }: Place): string {
 }
 
 /** Arguments of calls are JSON in a string. */
-function neutralArguments(text: string, plain: Place['plain']): string {
+function neutralArguments(text: string, plain: NeutralContext['plain']): string {
   try {
     return JSON.stringify(neutralValue(JSON.parse(text), { key: '', plain }))
   } catch {

@@ -51,9 +51,9 @@ afterAll(async () => {
 })
 
 /** What an attempt can name of this machine. */
-type Place = { readonly outside: string; readonly port: number; readonly address: string; readonly sessions: string }
+type EscapeTarget = { readonly outside: string; readonly port: number; readonly address: string; readonly sessions: string }
 
-const place = (): Place => ({
+const place = (): EscapeTarget => ({
   outside,
   port,
   address:
@@ -93,7 +93,7 @@ except (OSError, ValueError, subprocess.SubprocessError) as error: got = None; p
 print(f'ESCAPED {got}' if got else 'HELD')
 `
 
-type Attempt = readonly [string, string | ((place: Place) => string)]
+type Attempt = readonly [string, string | ((place: EscapeTarget) => string)]
 
 const inPython: Readonly<Record<string, readonly Attempt[]>> = {
   network: [
@@ -332,7 +332,7 @@ test.skipIf(!hasSandbox)('what is behind the attempts is there: outside, all of 
 describe.skipIf(!hasSandbox)(`the reader of pictures is not led out of a session${sandboxHint}`, () => {
   const picture = (name: string) => sandbox.box.picture({ principalId: 'key', id: 'session' }, name)
 
-  test.each<[string, (place: Place) => string]>([
+  test.each<[string, (place: EscapeTarget) => string]>([
     ['by a link', ({ outside }) => `ln -sf ${outside}/key a.png`],
     ['by a link to another session', ({ sessions }) => `ln -sf ${sessions} b; ln -sf b/a.png a.png`],
     ['by a link to its own memory', () => 'ln -sf /proc/self/environ a.png'],

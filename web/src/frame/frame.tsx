@@ -9,7 +9,7 @@ import { Said } from '../ui/said.tsx'
 import { Empty, Failure, Waiting } from '../ui/states.tsx'
 import { KeysHelp, showsKeys } from './keys-help.tsx'
 import { isNarrow, Nav } from './nav.tsx'
-import { type Place, places } from './places.ts'
+import { type Page, places } from './places.ts'
 import { address, go, linkTo } from './router.ts'
 import { focusFilter, useShortcuts } from './shortcuts.ts'
 import { SignIn } from './sign-in.tsx'
@@ -44,14 +44,14 @@ export function Frame() {
 /** The code of opened places, or why it could not be fetched. */
 const rooms = signal<Readonly<Record<string, ComponentType | Error>>>({})
 
-function fetchRoom({ id, load }: Place): void {
+function fetchRoom({ id, load }: Page): void {
   const keep = (room: ComponentType | Error) => {
     rooms.value = { ...rooms.value, [id]: room }
   }
   load().then(keep, (error: Error) => keep(error))
 }
 
-function PlaceRoom({ place }: { readonly place: Place }) {
+function PlaceRoom({ place }: { readonly place: Page }) {
   const Room = rooms.value[place.id]
   const [thrown, forget] = useErrorBoundary()
   if (!allows(place.scope)) {

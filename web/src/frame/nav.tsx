@@ -3,7 +3,7 @@ import { allows, apiKey, asksForKey, useKey } from '../api/session.ts'
 import { frameTexts } from '../texts/frame.ts'
 import { icons } from '../ui/icons.tsx'
 import { showsKeys } from './keys-help.tsx'
-import { type Place, places } from './places.ts'
+import { type Page, places } from './places.ts'
 import { linkTo } from './router.ts'
 import { nextTheme, theme } from './theme.ts'
 
@@ -16,7 +16,7 @@ function toggleNarrow(): void {
 }
 
 /** The column of places; below 720 px, a bar at the bottom. */
-export function Nav({ current }: { readonly current: Place | undefined }) {
+export function Nav({ current }: { readonly current: Page | undefined }) {
   const ThemeIcon = icons[theme.value]
   const NarrowIcon = isNarrow.value ? icons.wide : icons.narrow
   const tool = (label: string, Icon: typeof ThemeIcon, act: () => void) => (

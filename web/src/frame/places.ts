@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import type { IconName } from '../ui/icons.tsx'
 
-export type Place = {
+export type Page = {
   /** Its part of the address: `#/chat`. */
   readonly id: string
   readonly title: string
@@ -13,7 +13,7 @@ export type Place = {
 }
 
 /** The places, in the order of the navigation. */
-export const places: readonly Place[] = [
+export const places: readonly Page[] = [
   {
     id: 'chat',
     title: 'Chat',

@@ -10,7 +10,7 @@ import { toAppError, UpstreamError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 import { nameOf } from './retry/failure-table.ts'
 
-type Place = { readonly endpoint: Endpoint; readonly upstream: Upstream }
+type ServerAccess = { readonly endpoint: Endpoint; readonly upstream: Upstream }
 
 /** A replica as seen by one request that brings its own key. */
 export type CallerAccess = {
@@ -24,7 +24,7 @@ export type CallerAccess = {
 }
 
 /** Undefined if the caller brings no key for this replica, whose own key is used then. */
-export function callerAccess(keys: CallerKeys | undefined, { endpoint, upstream }: Place): CallerAccess | undefined {
+export function callerAccess(keys: CallerKeys | undefined, { endpoint, upstream }: ServerAccess): CallerAccess | undefined {
   const apiKey = keys === undefined ? undefined : callerKeyFor(keys, endpoint, upstream.profile.name)
   if (apiKey === undefined) return undefined
   const hide = hiding(apiKey)

@@ -9,12 +9,12 @@ export type PartialChar = {
 }
 
 /** A place in an output, possibly inside a character. */
-type Place = { readonly state: MachineState; readonly partial: PartialChar | undefined }
+type OutputPosition = { readonly state: MachineState; readonly partial: PartialChar | undefined }
 
 type Run = { readonly machine: GrammarMachine; readonly meter: EffortMeter }
 
 /** The place after some bytes; undefined where the grammar does not allow them, or they are not UTF-8. */
-export function readBytes({ machine, meter }: Run, from: Place, bytes: Uint8Array): Place | undefined {
+export function readBytes({ machine, meter }: Run, from: OutputPosition, bytes: Uint8Array): OutputPosition | undefined {
   let { state, partial } = from
   for (const byte of bytes) {
     const read: PartialChar | undefined = partial === undefined ? firstByte(byte) : nextByte(partial, byte)
