@@ -124,10 +124,14 @@ function runCopy({ others: _, prefixes: __, ...deps }: GenerateDeps, { requests,
     .catch(() => undefined)
 }
 
-type Run = { readonly context: RequestContext; readonly emit: Emit<GenerationEvent> }
+type GenerationContext = { readonly context: RequestContext; readonly emit: Emit<GenerationEvent> }
 
 /** Runs requests; their reader gets the last events when the slot is free. */
-async function runToEnd(deps: GenerateDeps, requests: GenerationRequests, { context: given, emit }: Run): Promise<void> {
+async function runToEnd(
+  deps: GenerateDeps,
+  requests: GenerationRequests,
+  { context: given, emit }: GenerationContext,
+): Promise<void> {
   const context = inLane(given, requests[0])
   const buffer = new ReaderBuffer(emit, context.signal)
   let ticket: Ticket | undefined
@@ -166,7 +170,7 @@ function inLane(context: RequestContext, { forwarded }: GenerationRequest): Requ
   return context.lane === undefined && forwarded?.serviceTier === 'flex' ? { lane: 'background', ...context } : context
 }
 
-type One = Run & {
+type One = GenerationContext & {
   enter(): Ticket
   /** The requests that run after this one on its ticket. */
   readonly later: readonly GenerationRequest[]

@@ -37,7 +37,7 @@ type Running = {
   ended?: { readonly error: AppError; readonly exit: ProcessExit }
 }
 
-type Run = {
+type ServedRequest = {
   readonly running: Running
   readonly prepared: PreparedGeneration
   readonly signal: AbortSignal
@@ -184,7 +184,7 @@ export class LlamaServerEngine implements Engine {
     }
   }
 
-  async #run(request: GenerationRequest, { running, prepared, signal, emit, onTokensAfterCancel }: Run): Promise<void> {
+  async #run(request: GenerationRequest, { running, prepared, signal, emit, onTokensAfterCancel }: ServedRequest): Promise<void> {
     signal.throwIfAborted()
     const now = await this.#ready(signal)
     // The server may have been restarted since the request was prepared; the new one does not know the request.

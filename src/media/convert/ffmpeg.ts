@@ -63,11 +63,11 @@ export async function toFrames(media: MediaBytes, options: FfmpegOptions, signal
   return frames
 }
 
-type Run = FfmpegOptions & { readonly output: readonly string[]; readonly maxOutputBytes: number }
+type FfmpegJob = FfmpegOptions & { readonly output: readonly string[]; readonly maxOutputBytes: number }
 
 async function run(
   media: MediaBytes,
-  { program, maxSeconds, maxPixels, output, maxOutputBytes }: Run,
+  { program, maxSeconds, maxPixels, output, maxOutputBytes }: FfmpegJob,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const demuxer = demuxers[media.mediaType]

@@ -15,7 +15,7 @@ type Options = {
   readonly most: number
 }
 
-type Run = { readonly first: number; readonly last: number }
+type PositionRange = { readonly first: number; readonly last: number }
 
 /**
  * llama.cpp computes a token of each of several sequences in one pass only while their numbers are consecutive
@@ -46,17 +46,17 @@ export class Gaps {
   /** The sequences to compute a placeholder token for, so that those with one token each need fewer passes. */
   fill(pass: readonly SequenceTokens[], { hasRoom, most }: Options): number[] {
     const inPass = new Set(pass.map(({ sequence }) => sequence))
-    const missing = (run: Run, next: Run) => between(run, next).filter((sequence) => !inPass.has(sequence))
-    const joined = (run: Run, next: Run): Run => ({ first: run.first, last: next.last })
+    const missing = (run: PositionRange, next: PositionRange) => between(run, next).filter((sequence) => !inPass.has(sequence))
+    const joined = (run: PositionRange, next: PositionRange): PositionRange => ({ first: run.first, last: next.last })
     const filled: number[] = []
-    const runs: Run[] = []
+    const runs: PositionRange[] = []
     for (const { sequence, tokens } of pass) {
       if (tokens > 1) continue
       const [run, next] = [runs.at(-1), { first: sequence, last: sequence }]
       if (run !== undefined && missing(run, next).length === 0) runs.splice(-1, 1, joined(run, next))
       else runs.push(next)
     }
-    let [run] = runs as [Run]
+    let [run] = runs as [PositionRange]
     for (const next of runs.slice(1)) {
       const gap = missing(run, next)
       const fits = gap.length <= Math.min(longestGap, most - filled.length) && gap.every(hasRoom)
@@ -69,14 +69,14 @@ export class Gaps {
   }
 
   /** Whether one pass is faster than two, going by what was measured. */
-  #isFaster(run: Run, next: Run): boolean {
-    const ms = (from: Run, to: Run) => this.#times.atLeast(to.last - from.first + 1)
+  #isFaster(run: PositionRange, next: PositionRange): boolean {
+    const ms = (from: PositionRange, to: PositionRange) => this.#times.atLeast(to.last - from.first + 1)
     if (ms(run, next) <= ms(run, run) + ms(next, next)) return true
     this.#refused += 1
     return this.#refused % decisionsUntilTrial === 0
   }
 }
 
-function between({ last }: Run, { first }: Run): number[] {
+function between({ last }: PositionRange, { first }: PositionRange): number[] {
   return Array.from({ length: first - last - 1 }, (_, index) => last + 1 + index)
 }

@@ -63,10 +63,13 @@ export function kubernetesSource(options: KubernetesSourceOptions): EndpointSour
   }
 }
 
-type Run = { readonly listener: SourceListener; readonly signal: AbortSignal; onListed(): void }
+type SliceWatch = { readonly listener: SourceListener; readonly signal: AbortSignal; onListed(): void }
 
 /** Follows the slices until something fails, and resolves with the reason. Undefined when the watch has to start over. */
-async function followSlices(options: KubernetesSourceOptions, { listener, signal, onListed }: Run): Promise<string | undefined> {
+async function followSlices(
+  options: KubernetesSourceOptions,
+  { listener, signal, onListed }: SliceWatch,
+): Promise<string | undefined> {
   let api: KubernetesApi | undefined
   try {
     const namespace = options.namespace ?? (await ownNamespace(options))

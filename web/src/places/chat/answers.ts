@@ -63,9 +63,9 @@ export function stopAnswers(ids: readonly string[]): number {
   return found.length
 }
 
-type Run = { readonly path: readonly Message[]; readonly continues: boolean }
+type BranchStart = { readonly path: readonly Message[]; readonly continues: boolean }
 
-async function run(conversation: Signal<Conversation>, message: Message, { path, continues }: Run): Promise<void> {
+async function run(conversation: Signal<Conversation>, message: Message, { path, continues }: BranchStart): Promise<void> {
   const cancelId = newId()
   const connection = new AbortController()
   const fold = new AnswerFold(message, performance.now())

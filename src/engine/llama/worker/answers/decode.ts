@@ -13,7 +13,7 @@ import { sampleInParallel } from './parallel-sampling.ts'
 import { describePrompt, scorePrompt } from './score-prompt.ts'
 import { healPrompt } from './token-healing.ts'
 
-type Run = { readonly command: RunCommand; readonly control: RunControl }
+type ControlledCommand = { readonly command: RunCommand; readonly control: RunControl }
 
 type Done = Extract<Report, { type: 'done' }>
 
@@ -21,7 +21,7 @@ type Done = Extract<Report, { type: 'done' }>
  * Generates for one request and reports progress: the prompt is read once, on the request's own slot, then its choices are sampled
  * in parallel. The caller reports the result, after this has released every slot.
  */
-export async function decode(loaded: WorkerModel, asked: Run, report: (report: Report) => void): Promise<Done> {
+export async function decode(loaded: WorkerModel, asked: ControlledCommand, report: (report: Report) => void): Promise<Done> {
   const { command: healed, healing } = healPrompt(asked.command, loaded.vocabulary)
   const run = { ...asked, command: healed }
   const { id, choices, maxOutputTokens, tokens } = run.command
@@ -82,7 +82,7 @@ export async function decode(loaded: WorkerModel, asked: Run, report: (report: R
   return { type: 'done', id, cancelled: cancelled || run.control.cancelled(), ...counts, ...drafted, decodeMs }
 }
 
-type PromptRun = Run & {
+type PromptRun = ControlledCommand & {
   /** The prompt as the client sent it. */
   readonly echoed: Uint32Array
   readonly first: SlotLease<Slot>

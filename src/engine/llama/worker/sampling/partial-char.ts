@@ -11,10 +11,14 @@ export type PartialChar = {
 /** A place in an output, possibly inside a character. */
 type OutputPosition = { readonly state: MachineState; readonly partial: PartialChar | undefined }
 
-type Run = { readonly machine: GrammarMachine; readonly meter: EffortMeter }
+type MatchedGrammar = { readonly machine: GrammarMachine; readonly meter: EffortMeter }
 
 /** The place after some bytes; undefined where the grammar does not allow them, or they are not UTF-8. */
-export function readBytes({ machine, meter }: Run, from: OutputPosition, bytes: Uint8Array): OutputPosition | undefined {
+export function readBytes(
+  { machine, meter }: MatchedGrammar,
+  from: OutputPosition,
+  bytes: Uint8Array,
+): OutputPosition | undefined {
   let { state, partial } = from
   for (const byte of bytes) {
     const read: PartialChar | undefined = partial === undefined ? firstByte(byte) : nextByte(partial, byte)
