@@ -13,7 +13,7 @@ import {
 import { assistant, call, reasoning, text } from './support/parts.ts'
 
 /** A turn of a conversation as it was: what the model wrote is in order. */
-type Turn =
+type WrittenTurn =
   | { readonly type: 'user'; readonly text: string }
   | { readonly type: 'assistant'; readonly parts: readonly OutputPart[] }
   | { readonly type: 'result'; readonly callId: string; readonly text: string }
@@ -48,9 +48,9 @@ const parts = fc
 
 const conversation = fc.array(fc.tuple(visible, parts, visible), { minLength: 1, maxLength: 4 }).map((rounds) => {
   let calls = 0
-  return rounds.flatMap(([question, written, result]): Turn[] => {
+  return rounds.flatMap(([question, written, result]): WrittenTurn[] => {
     const named = written.map((one) => (one.type === 'tool-call' ? { ...one, id: `call_${calls++}` } : one))
-    const results = callsOf(named).map(({ id }): Turn => ({ type: 'result', callId: id, text: result }))
+    const results = callsOf(named).map(({ id }): WrittenTurn => ({ type: 'result', callId: id, text: result }))
     return [{ type: 'user', text: question }, { type: 'assistant', parts: named }, ...results]
   })
 })
@@ -66,7 +66,7 @@ function resultOf(parts: readonly OutputPart[]): GenerationResult {
   }
 }
 
-function hold(turns: readonly Turn[], client: ConversationClient): readonly Message[] {
+function hold(turns: readonly WrittenTurn[], client: ConversationClient): readonly Message[] {
   for (const turn of turns) {
     if (turn.type === 'user') client.addUser(turn.text)
     else if (turn.type === 'result') client.addToolResult(turn.callId, turn.text)
@@ -75,7 +75,7 @@ function hold(turns: readonly Turn[], client: ConversationClient): readonly Mess
   return client.read()
 }
 
-function toMessage(turn: Turn): Message {
+function toMessage(turn: WrittenTurn): Message {
   if (turn.type === 'user') return { role: 'user', content: [text(turn.text)] }
   if (turn.type === 'assistant') return assistant(...turn.parts)
   return { role: 'tool', toolCallId: turn.callId, content: [text(turn.text)] }

@@ -13,15 +13,15 @@ const minResidencyMs = 5000
 const tiny = (id: string) =>
   ({ id, engine: 'llama', source: builtinModel.path, contextLength: 1024, slots: 2, load: 'demand' }) as const
 
-type Turn = { readonly model: string; readonly status: number; readonly tookMs: number }
+type TimedReply = { readonly model: string; readonly status: number; readonly tookMs: number }
 
 function post(url: string, body: object): Promise<Response> {
   return fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 }
 
 /** Two models of which one fits, and an agent for each, which sends one request after the other. */
-async function runAgents(url: string, isOver: (turns: number) => boolean): Promise<readonly Turn[]> {
-  const turns: Turn[] = []
+async function runAgents(url: string, isOver: (turns: number) => boolean): Promise<readonly TimedReply[]> {
+  const turns: TimedReply[] = []
   const agent = async (model: string) => {
     while (!isOver(turns.length)) {
       const sentMs = performance.now()

@@ -14,10 +14,10 @@ import {
   found,
   linesOf,
   messagesOf,
+  type ScriptedTurn,
   says,
   search,
   start,
-  type Turn,
   toolsOf,
   user,
   writes,
@@ -138,7 +138,7 @@ describe('the budget of turns', () => {
   })
 
   test('without a limit, a model that makes one call for ever is stopped', async () => {
-    const turns: Turn[] = Array.from({ length: 50 }, (_, at) => search({ query: 'same' }, `c${at}`))
+    const turns: ScriptedTurn[] = Array.from({ length: 50 }, (_, at) => search({ query: 'same' }, `c${at}`))
     turns[3] = says('I stop.')
     const { run, requests, records, events } = start({ turns, use: { maxTurns: Number.POSITIVE_INFINITY } })
     await run()

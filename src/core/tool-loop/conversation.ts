@@ -87,7 +87,7 @@ export function picturesMessage(pictures: readonly MediaPart[]): Message {
 const answerNow = 'You have used all the tool calls that you may make. Answer now with what you know, without calling tools.'
 
 /** The request of the model's next turn, with the answers to all calls. The last one after calls asks for the final answer. */
-export function turnRequest(request: GenerationRequest, chat: Chat, turn: Turn): GenerationRequest {
+export function turnRequest(request: GenerationRequest, chat: Chat, turn: ModelTurn): GenerationRequest {
   const { messages, tools, isFirst, mayCall, choice } = turn
   const { toolUse: _, ...rest } = request
   const asks = !mayCall && !isFirst
@@ -104,7 +104,7 @@ export function turnRequest(request: GenerationRequest, chat: Chat, turn: Turn):
   }
 }
 
-type Turn = {
+type ModelTurn = {
   readonly messages: readonly Message[]
   readonly tools: readonly FunctionTool[]
   readonly isFirst: boolean

@@ -44,7 +44,7 @@ export function decodeItems(entries: readonly Entry[], options: Options): Conver
   return { ...conversation, approvals: approvals.answers }
 }
 
-type Turn = { readonly path: string; readonly parts: OutputPart[]; readonly partPaths: string[] }
+type AssistantTurn = { readonly path: string; readonly parts: OutputPart[]; readonly partPaths: string[] }
 
 class Decoder {
   readonly #messages: Message[] = []
@@ -56,7 +56,7 @@ class Decoder {
   readonly #tools: Options['tools']
   readonly #approvals: Approvals
   readonly #callIds = new Set<string>()
-  #turn: Turn | undefined
+  #turn: AssistantTurn | undefined
 
   constructor({ sealer, tools }: Options, approvals: Approvals) {
     this.#sealer = sealer

@@ -4,7 +4,7 @@ import { isKnownItem } from './item-schema.ts'
 import { readOther } from './other-items.ts'
 
 /** A turn that can be left out as a whole. */
-type Turn = { readonly entries: Entry[]; readonly isUser: boolean }
+type RemovableTurn = { readonly entries: Entry[]; readonly isUser: boolean }
 
 /**
  * The conversation without its oldest `count` turns. A user's message is a turn; so is everything that the assistant answers before the
@@ -29,16 +29,16 @@ export function replaceOldest(entries: readonly Entry[], compaction: StoredItem)
   return [...left.kept.slice(0, begin), entryOf(compaction, 'input'), ...left.kept.slice(begin)]
 }
 
-function oldTurns(entries: readonly Entry[]): readonly Turn[] {
+function oldTurns(entries: readonly Entry[]): readonly RemovableTurn[] {
   const turns = groupTurns(entries)
   const lastUser = turns.findLastIndex(({ isUser }) => isUser)
   return turns.slice(0, lastUser === -1 ? -1 : lastUser)
 }
 
-function groupTurns(entries: readonly Entry[]): readonly Turn[] {
-  const turns: Turn[] = []
+function groupTurns(entries: readonly Entry[]): readonly RemovableTurn[] {
+  const turns: RemovableTurn[] = []
   /** The turn of each call, which its result belongs to. */
-  const byCall = new Map<string, Turn>()
+  const byCall = new Map<string, RemovableTurn>()
   let isAnswered = false
   for (const entry of entries) {
     const kind = kindOf(entry)

@@ -12,7 +12,7 @@ import type { ToolApprovals } from '../tool-approvals.ts'
 
 export type Events = readonly EngineEvent[]
 /** What the model does in one turn. */
-export type Turn = Events | readonly Error[] | ((signal: AbortSignal) => Promise<never>)
+export type ScriptedTurn = Events | readonly Error[] | ((signal: AbortSignal) => Promise<never>)
 
 export const user = (words: string): Message => ({ role: 'user', content: [text(words)] })
 
@@ -44,7 +44,7 @@ export type Tools = Readonly<Record<string, Partial<ServerTool> | ((run: ToolRun
 export const found: ToolOutcome = { text: 'Paris is in France.', isError: false }
 
 export type Setup = {
-  readonly turns: readonly Turn[]
+  readonly turns: readonly ScriptedTurn[]
   readonly use?: Partial<ToolUse>
   readonly tools?: Tools
   readonly box?: ToolBox

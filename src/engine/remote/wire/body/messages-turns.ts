@@ -5,7 +5,7 @@ import { assistantBlock, type Block, blocksOrText, contentBlocks, resultBlock } 
 import { refuseNames } from './speaker-names.ts'
 
 type Role = 'user' | 'assistant' | 'system'
-type Turn = { readonly role: Role; readonly blocks: Block[] }
+type MessagesTurn = { readonly role: Role; readonly blocks: Block[] }
 
 /** A conversation in the form of Messages. */
 type Conversation = {
@@ -21,7 +21,7 @@ type Conversation = {
  */
 export function toMessages(messages: readonly Message[], profile: Profile): Conversation {
   refuseNames(messages, profile)
-  const turns: Turn[] = []
+  const turns: MessagesTurn[] = []
   const add = (role: Role, blocks: readonly Block[]) => {
     const last = turns.at(-1)
     if (last?.role === role) last.blocks.push(...blocks)
