@@ -5,7 +5,7 @@ import { getAttribute, getItem, getSlice } from './operations/attributes.ts'
 import { compare } from './operations/compare.ts'
 import type { Scope } from './scope.ts'
 import type { Arguments, Expression } from './syntax/syntax.ts'
-import type { Call } from './values/arguments.ts'
+import type { CallArguments } from './values/arguments.ts'
 import { spend, spendItems } from './values/budget.ts'
 import { isTrue, refuseUndefined } from './values/coerce.ts'
 import { plainText } from './values/foreign-text.ts'
@@ -106,7 +106,11 @@ export function evaluate(expression: Expression, scope: Scope, environment: Envi
   }
 }
 
-function applyFilter(name: string, input: Value, { call, environment }: { call: Call; environment: Environment }): Value {
+function applyFilter(
+  name: string,
+  input: Value,
+  { call, environment }: { call: CallArguments; environment: Environment },
+): Value {
   const filter = environment.filter(name)
   if (!isA(input, 'markup') || markupFilters.has(name)) return filter(input, call, environment)
   const result = filter(input.text, call, environment)
@@ -114,14 +118,14 @@ function applyFilter(name: string, input: Value, { call, environment }: { call: 
 }
 
 /** Calls a function, macro or object. Throws for a value that is not callable. */
-export function callValue(callee: Value, { positional, named }: Call): Value {
+export function callValue(callee: Value, { positional, named }: CallArguments): Value {
   if (isA(callee, 'callable')) return callee.call(positional, named)
   if (isA(callee, 'native') && callee.call !== undefined) return callee.call(positional, named)
   refuseUndefined(callee)
   throw runtimeError(`'${typeName(callee)}' object is not callable`)
 }
 
-export function evaluateArguments(args: Arguments, scope: Scope, environment: Environment): Call {
+export function evaluateArguments(args: Arguments, scope: Scope, environment: Environment): CallArguments {
   const positional = args.positional.map((argument) => evaluatePlain(argument, scope, environment))
   if (args.named.length === 0 && args.spread === undefined && args.spreadNamed === undefined)
     return { positional, named: noNames }
@@ -137,6 +141,6 @@ export function evaluateArguments(args: Arguments, scope: Scope, environment: En
 }
 
 /** A macro as a value. */
-export function macroValue(name: string, call: (given: Call) => Value): Value {
+export function macroValue(name: string, call: (given: CallArguments) => Value): Value {
   return callable(name, (positional, named) => call({ positional, named }))
 }

@@ -3,7 +3,7 @@ import type { Environment } from './filters/environment.ts'
 import { Loop } from './loop.ts'
 import { Scope } from './scope.ts'
 import { blockText, type Expression, type ForStatement, type MacroSyntax, type Statement, type Target } from './syntax/syntax.ts'
-import type { Call } from './values/arguments.ts'
+import type { CallArguments } from './values/arguments.ts'
 import { nest, spend, spendText } from './values/budget.ts'
 import { isTrue } from './values/coerce.ts'
 import { collect, iterate } from './values/iterate.ts'
@@ -194,7 +194,7 @@ function makeMacro(macro: MacroSyntax, frame: Frame): Value {
 /** Sets a macro's parameters to the arguments of a call. A default may use the parameters before it. */
 function bindParameters(
   { name, parameters, mentions }: MacroSyntax,
-  { positional, named }: Call,
+  { positional, named }: CallArguments,
   { scope, environment }: Frame,
 ): void {
   const rest = new Map(named)

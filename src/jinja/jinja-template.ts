@@ -7,7 +7,7 @@ import type { Rules } from './operations/attributes.ts'
 import { Scope } from './scope.ts'
 import { parseTemplate } from './syntax/parse.ts'
 import { ForeignJson, fromJson } from './texts/from-json.ts'
-import type { Call } from './values/arguments.ts'
+import type { CallArguments } from './values/arguments.ts'
 import { type Limits, spend, withLimits } from './values/budget.ts'
 import { isForeign, plainText } from './values/foreign-text.ts'
 import { spendItemsOf } from './values/iterate.ts'
@@ -108,7 +108,7 @@ function jsonOf(value: Value | undefined, limits: Limits): unknown {
 }
 
 /** A filter or test that pays for reading what it is given. */
-function paying<T>(work: (input: Value, call: Call, environment: Environment) => T): typeof work {
+function paying<T>(work: (input: Value, call: CallArguments, environment: Environment) => T): typeof work {
   return (input, call, environment) => {
     spend(1)
     spendItemsOf(input)

@@ -48,19 +48,19 @@ function parsed(text: string): unknown {
   }
 }
 
-type Call = { id?: string; type: 'function'; function: { name: string; arguments: string } }
+type ChatCall = { id?: string; type: 'function'; function: { name: string; arguments: string } }
 type Delta = {
   content?: string
   reasoning_content?: string
   reasoning?: string
-  tool_calls?: (Partial<Call> & { index: number })[]
+  tool_calls?: (Partial<ChatCall> & { index: number })[]
 }
 type Chunk = { error?: unknown; usage?: unknown; choices?: { delta?: Delta; finish_reason?: string }[] }
 
 /** The first choice of a streamed chat completion, as a whole reply has it. */
 function foldChat(stream: string): unknown {
   const message = { role: 'assistant', content: null as string | null, reasoning_content: undefined as string | undefined }
-  const calls: Call[] = []
+  const calls: ChatCall[] = []
   const folded = { choice: { finish_reason: null as string | null }, error: undefined as unknown, usage: undefined as unknown }
   for (const chunk of chunksOf(stream)) {
     folded.error ??= chunk.error

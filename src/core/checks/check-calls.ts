@@ -15,7 +15,7 @@ export type CallCheck = {
   validate(choice: number, truncated: boolean): Promise<void>
 }
 
-type Call = { readonly id: string; readonly tool: FunctionTool; arguments: string; hasEnded: boolean }
+type OpenCall = { readonly id: string; readonly tool: FunctionTool; arguments: string; hasEnded: boolean }
 
 /** The tools whose calls have to be validated: strict ones that may be called. */
 export function toolsToCheck(
@@ -55,7 +55,7 @@ export async function createCallCheck(
       at: ['prompt', 'tools', declared.indexOf(tool), 'parameters'],
     })
   }
-  const calls = new Map<number, Call[]>()
+  const calls = new Map<number, OpenCall[]>()
   return {
     observe(event) {
       if (event.type === 'tool-call-start') {

@@ -16,13 +16,13 @@ const oneCall =
   '<think>\nIt asks for rain.\n</think>\n\nI look.\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
 const otherCall = '\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}}\n</tool_call>'
 
-type Call = { id: string; type: string; function: { name: string; arguments: string } }
+type ChatCall = { id: string; type: string; function: { name: string; arguments: string } }
 type Message = {
   content: string | null
   reasoning_content?: string | null
   reasoning?: string | null
-  tool_calls?: Call[]
-  function_call?: Call['function']
+  tool_calls?: ChatCall[]
+  function_call?: ChatCall['function']
 }
 type Answer = { message: Message; finish_reason: string }
 

@@ -68,7 +68,7 @@ type Session = GenerationDeps & {
 
 type OpenSession = { readonly session: Session; readonly discovery: Discovery }
 
-type Call<T> = (access: UpstreamAccess) => Promise<T>
+type UpstreamCall<T> = (access: UpstreamAccess) => Promise<T>
 type Load = Pick<ReplicaTask<unknown>, 'tokens' | 'isAuxiliary' | 'callerKeys'> &
   Pick<GenerationRequest, 'origin'> & { progress?(): Progress }
 
@@ -86,8 +86,8 @@ class RemoteEngine implements Engine {
     this.#options = options
     this.#drains = options.drains ?? new WatchedSet()
     this.#formatOf = createReplyFormat(options)
-    const ask = <T>(signal: AbortSignal, call: Call<T>) => atEdge(() => this.#ask(signal, call))
-    const compute = <T>(load: Omit<Load, 'isAuxiliary' | 'progress'>, signal: AbortSignal, call: Call<T>) =>
+    const ask = <T>(signal: AbortSignal, call: UpstreamCall<T>) => atEdge(() => this.#ask(signal, call))
+    const compute = <T>(load: Omit<Load, 'isAuxiliary' | 'progress'>, signal: AbortSignal, call: UpstreamCall<T>) =>
       atEdge(() => this.#callReplica({ ...load, isAuxiliary: false }, signal, call))
     const ownText: Parameters<typeof createTextCapabilities>[0]['ownText'] = (request, signal) =>
       atEdge(async () => (await this.#writeOwn(await this.#ensureOpen(signal), request, signal))?.text)
@@ -270,12 +270,12 @@ class RemoteEngine implements Engine {
     return callerKeys !== undefined && replicas.places.some((place) => callerAccess(callerKeys, place) !== undefined)
   }
 
-  #ask<T>(signal: AbortSignal, call: Call<T>, callerKeys?: CallerKeys): Promise<T> {
+  #ask<T>(signal: AbortSignal, call: UpstreamCall<T>, callerKeys?: CallerKeys): Promise<T> {
     return this.#callReplica({ tokens: 0, isAuxiliary: true, callerKeys }, signal, call)
   }
 
   /** A call that any replica may answer. */
-  async #callReplica<T>(load: Load, signal: AbortSignal, call: Call<T>): Promise<T> {
+  async #callReplica<T>(load: Load, signal: AbortSignal, call: UpstreamCall<T>): Promise<T> {
     const { session } = await this.#ensureOpen(signal)
     const { client } = session
     const attempt = async (replica: ReplicaAttempt) => {

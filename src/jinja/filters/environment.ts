@@ -1,5 +1,5 @@
 import type { Rules } from '../operations/attributes.ts'
-import type { Call } from '../values/arguments.ts'
+import type { CallArguments } from '../values/arguments.ts'
 import type { Value } from '../values/value.ts'
 
 /** What filters and tests can look up while a template runs. */
@@ -9,5 +9,5 @@ export type Environment = {
   readonly test: (name: string) => Test
 }
 
-export type Filter = (input: Value, call: Call, environment: Environment) => Value
-export type Test = (input: Value, call: Call, environment: Environment) => boolean
+export type Filter = (input: Value, call: CallArguments, environment: Environment) => Value
+export type Test = (input: Value, call: CallArguments, environment: Environment) => boolean

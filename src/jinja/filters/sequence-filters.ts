@@ -2,7 +2,7 @@ import { calculate } from '../operations/arithmetic.ts'
 import { getItem } from '../operations/attributes.ts'
 import { areEqual, orderOf } from '../operations/compare.ts'
 import { reverseText } from '../texts/string-methods.ts'
-import { bindArguments, type Call } from '../values/arguments.ts'
+import { bindArguments, type CallArguments } from '../values/arguments.ts'
 import { spend, spendItems, spendText } from '../values/budget.ts'
 import { asInteger, isTrue } from '../values/coerce.ts'
 import { plainText } from '../values/foreign-text.ts'
@@ -168,7 +168,7 @@ function reversed(input: Value): Value[] {
 
 type ExtremeOptions = { readonly environment: Environment; readonly name: 'min' | 'max' }
 
-function extreme(input: Value, call: Call, { environment, name }: ExtremeOptions): Value {
+function extreme(input: Value, call: CallArguments, { environment, name }: ExtremeOptions): Value {
   const [caseSensitive = false, attribute = null] = bindArguments(call, { name, parameters: ['case_sensitive', 'attribute'] })
   const keyOf = (item: Value) =>
     fold(attribute === null ? item : attributeOf(item, attribute, { environment }), isTrue(caseSensitive))
@@ -178,7 +178,7 @@ function extreme(input: Value, call: Call, { environment, name }: ExtremeOptions
   return rest.reduce((best, next) => (better(next.key, best.key) ? next : best), first).item
 }
 
-function prepareMap(call: Call, environment: Environment): (item: Value) => Value {
+function prepareMap(call: CallArguments, environment: Environment): (item: Value) => Value {
   const { positional, named } = call
   if (positional.length === 0 && named.has('attribute')) {
     const parameters = ['attribute', 'default'] as const
@@ -200,7 +200,7 @@ function* mapped(items: Iterable<Value>, convert: (item: Value) => Value): Gener
 
 type ChooseOptions = { readonly environment: Environment; readonly wanted: boolean; readonly byAttribute: boolean }
 
-function choose(input: Value, { positional, named }: Call, { environment, wanted, byAttribute }: ChooseOptions): Value {
+function choose(input: Value, { positional, named }: CallArguments, { environment, wanted, byAttribute }: ChooseOptions): Value {
   if (!isTrue(input)) return generator([])
   const [attribute] = positional
   if (byAttribute && attribute === undefined) throw runtimeError('Missing parameter for attribute name')
@@ -210,7 +210,7 @@ function choose(input: Value, { positional, named }: Call, { environment, wanted
   return generator(chosen(iterate(input), (item) => test(get(item)) === wanted))
 }
 
-function prepareTest(name: string, call: Call, environment: Environment): (item: Value) => boolean {
+function prepareTest(name: string, call: CallArguments, environment: Environment): (item: Value) => boolean {
   const test = environment.test(name)
   return (item) => test(item, call, environment)
 }

@@ -1,6 +1,6 @@
 import { formatBraces } from '../texts/format-braces.ts'
 import { stringMethods } from '../texts/string-methods.ts'
-import type { Call } from '../values/arguments.ts'
+import type { CallArguments } from '../values/arguments.ts'
 import { spendItems, spendRead } from '../values/budget.ts'
 import { asInteger, asNumber } from '../values/coerce.ts'
 import { plainText } from '../values/foreign-text.ts'
@@ -87,7 +87,7 @@ function containerAttribute(value: Value, name: string, rules: Rules): Value | u
   const found = containerMethod(value, name)
   if (found === undefined) return undefined
   if (found.mutates && rules === 'transformers') return unsafe(value, name)
-  return callable(name, (positional, named) => found.run({ positional, named } satisfies Call))
+  return callable(name, (positional, named) => found.run({ positional, named } satisfies CallArguments))
 }
 
 /** Not an error until it is used, as in jinja2's sandbox. */

@@ -1,4 +1,4 @@
-import { bindArguments, type Call } from '../values/arguments.ts'
+import { bindArguments, type CallArguments } from '../values/arguments.ts'
 import { spend, spendItems, spendScan } from '../values/budget.ts'
 import { asInteger, isTrue } from '../values/coerce.ts'
 import { collect, itemsOf, iterate } from '../values/iterate.ts'
@@ -8,7 +8,7 @@ import { areEqual, orderOf } from './compare.ts'
 
 /** A method of a list, tuple or dictionary. */
 type Method = {
-  readonly run: (call: Call) => Value
+  readonly run: (call: CallArguments) => Value
   /** It changes the object, which the sandbox of `transformers` refuses. */
   readonly mutates: boolean
 }
@@ -21,7 +21,7 @@ export function containerMethod(value: Value, name: string): Method | undefined 
   return pick(sequenceReaders(items), Array.isArray(value) ? listMutators(value) : {}, name)
 }
 
-type Methods = Readonly<Record<string, (call: Call) => Value>>
+type Methods = Readonly<Record<string, (call: CallArguments) => Value>>
 
 function pick(readers: Methods, mutators: Methods, name: string): Method | undefined {
   const reader = Object.hasOwn(readers, name) ? readers[name] : undefined
@@ -110,7 +110,7 @@ function dictMutators(of: Dict): Methods {
 }
 
 /** Python's `dict(…)`: of a dictionary, of pairs, of named values. */
-export function makeDict({ positional, named }: Call): Dict {
+export function makeDict({ positional, named }: CallArguments): Dict {
   const made = dict()
   for (const source of positional) {
     if (isA(source, 'dict')) for (const { key, value } of source.entries.values()) setKey(made, key, value)

@@ -1,4 +1,4 @@
-import { bindArguments, type Call } from '../values/arguments.ts'
+import { bindArguments, type CallArguments } from '../values/arguments.ts'
 import { spendCharacters, spendItems, spendRead, spendSearch, spendText } from '../values/budget.ts'
 import { asInteger, asNumber, isTrue, refuseUndefined } from '../values/coerce.ts'
 import { convertText, convertWords, plainText } from '../values/foreign-text.ts'
@@ -9,7 +9,7 @@ import { joinTexts } from '../values/print.ts'
 import { characters, countCharacters, isSpace, sliceText, splitLines, trimText } from '../values/text.ts'
 import { isA, tuple, typeName, type Value } from '../values/value.ts'
 
-type Method = (text: string, call: Call) => Value
+type Method = (text: string, call: CallArguments) => Value
 
 /** The methods of Python's `str`; `format` is in attributes.ts. */
 export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method>(
@@ -151,20 +151,20 @@ export function reverseText(text: string): string {
   return Array.from(text).reverse().join('')
 }
 
-function splitMethod(name: 'split' | 'rsplit', text: string, call: Call): Value {
+function splitMethod(name: 'split' | 'rsplit', text: string, call: CallArguments): Value {
   const [separator, limit] = bindArguments(call, { name, parameters: ['sep', 'maxsplit'] })
   const by = separator === undefined || separator === null ? undefined : textOf(separator)
   const count = limit === undefined ? -1 : asInteger(limit)
   return name === 'split' ? splitText(text, by, count) : splitFromEnd(text, by, count)
 }
 
-function stripMethod(name: 'strip' | 'lstrip' | 'rstrip', text: string, call: Call): string {
+function stripMethod(name: 'strip' | 'lstrip' | 'rstrip', text: string, call: CallArguments): string {
   const [set] = bindArguments(call, { name, parameters: ['chars'] })
   const characterSet = set === undefined || set === null ? undefined : textOf(set)
   return trimText(text, { start: name !== 'rstrip', end: name !== 'lstrip', characters: characterSet })
 }
 
-function replaceMethod(text: string, call: Call): string {
+function replaceMethod(text: string, call: CallArguments): string {
   const [from = '', to = '', count = -1] = bindArguments(call, {
     name: 'replace',
     parameters: ['old', 'new', 'count'],
@@ -173,7 +173,7 @@ function replaceMethod(text: string, call: Call): string {
   return replaceText(text, textOf(from), { to: textOf(to), count: asInteger(count) })
 }
 
-function joinMethod(text: string, call: Call): string {
+function joinMethod(text: string, call: CallArguments): string {
   const [values = null] = bindArguments(call, { name: 'join', parameters: ['iterable'], required: 1 })
   const parts = collect(values).map((item, index) => {
     if (typeof item === 'string') return item
@@ -182,7 +182,7 @@ function joinMethod(text: string, call: Call): string {
   return joinTexts(parts, text)
 }
 
-function affix(name: 'startswith' | 'endswith', text: string, call: Call): boolean {
+function affix(name: 'startswith' | 'endswith', text: string, call: CallArguments): boolean {
   const [wanted = '', start, end] = bindArguments(call, { name, parameters: ['prefix', 'start', 'end'], required: 1 })
   const section = sliceFor(text, start, end)
   if (section.isOutside) return false
@@ -193,14 +193,14 @@ function affix(name: 'startswith' | 'endswith', text: string, call: Call): boole
   return texts.some((each) => (name === 'startswith' ? part.startsWith(each) : part.endsWith(each)))
 }
 
-function removeAffix(name: 'removeprefix' | 'removesuffix', text: string, call: Call): string {
+function removeAffix(name: 'removeprefix' | 'removesuffix', text: string, call: CallArguments): string {
   const [wanted = ''] = bindArguments(call, { name, parameters: ['prefix'], required: 1 })
   const [cut, all] = [plainText(textOf(wanted)), plainText(text)]
   if (name === 'removeprefix') return all.startsWith(cut) ? text.slice(cut.length) : text
   return cut !== '' && all.endsWith(cut) ? text.slice(0, -cut.length) : text
 }
 
-function partition(name: 'partition' | 'rpartition', text: string, call: Call): Value {
+function partition(name: 'partition' | 'rpartition', text: string, call: CallArguments): Value {
   const [separator = ''] = bindArguments(call, { name, parameters: ['sep'], required: 1 })
   const by = textOf(separator)
   if (by === '') throw runtimeError('empty separator')
@@ -211,7 +211,7 @@ function partition(name: 'partition' | 'rpartition', text: string, call: Call): 
   return tuple(text.slice(0, at), text.slice(at, at + by.length), text.slice(at + by.length))
 }
 
-function search(name: 'find' | 'index' | 'rfind' | 'rindex', text: string, call: Call): number {
+function search(name: 'find' | 'index' | 'rfind' | 'rindex', text: string, call: CallArguments): number {
   const [wanted = '', start, end] = bindArguments(call, { name, parameters: ['sub', 'start', 'end'], required: 1 })
   const { part, from, isOutside } = sliceFor(text, start, end)
   if (isOutside) return -1
@@ -226,7 +226,7 @@ function found(at: number): number {
   return at
 }
 
-function countIn(text: string, call: Call): number {
+function countIn(text: string, call: CallArguments): number {
   const [wanted = '', start, end] = bindArguments(call, { name: 'count', parameters: ['sub', 'start', 'end'], required: 1 })
   const { part, isOutside } = sliceFor(text, start, end)
   if (isOutside) return 0
@@ -250,7 +250,7 @@ function sliceFor(text: string, start: Value | undefined, end: Value | undefined
   return { part: sliceText(text, from, Math.max(from, to)), from, isOutside: from > length || to < from }
 }
 
-function justify(name: 'center' | 'ljust' | 'rjust', text: string, call: Call): string {
+function justify(name: 'center' | 'ljust' | 'rjust', text: string, call: CallArguments): string {
   const [width = 0, fill = ' '] = bindArguments(call, { name, parameters: ['width', 'fillchar'], required: 1 })
   return justifyText(name, text, { width: asInteger(width), fill: textOf(fill) })
 }
@@ -270,13 +270,13 @@ export function justifyText(
   return fill.repeat(left) + text + fill.repeat(missing - left)
 }
 
-function zeroFill(text: string, call: Call): string {
+function zeroFill(text: string, call: CallArguments): string {
   const [width = 0] = bindArguments(call, { name: 'zfill', parameters: ['width'], required: 1 })
   const sign = text.slice(0, /^[-+]/.test(plainText(text)) ? 1 : 0)
   return sign + justifyText('rjust', text.slice(sign.length), { width: asInteger(width) - sign.length, fill: '0' })
 }
 
-function expandTabs(text: string, call: Call): string {
+function expandTabs(text: string, call: CallArguments): string {
   const [size = 8] = bindArguments(call, { name: 'expandtabs', parameters: ['tabsize'] })
   const width = asNumber(size)?.number ?? 8
   spendCharacters(text.length)

@@ -2,14 +2,14 @@ import { runtimeError } from './jinja-error.ts'
 import type { NamedArguments, Value } from './value.ts'
 
 /** The arguments of a filter, test, method or macro. */
-export type Call = { readonly positional: readonly Value[]; readonly named: NamedArguments }
+export type CallArguments = { readonly positional: readonly Value[]; readonly named: NamedArguments }
 
 /**
  * Puts a call's arguments into the order of `parameters`, of which the first `required` must be given. Throws, as Python
  * does, for missing, surplus and unknown arguments.
  */
 export function bindArguments<const T extends readonly string[]>(
-  { positional, named }: Call,
+  { positional, named }: CallArguments,
   { name, parameters, required = 0 }: { name: string; parameters: T; required?: number },
 ): { [K in keyof T]: Value | undefined } {
   if (positional.length > parameters.length) {

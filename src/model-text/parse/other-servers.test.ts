@@ -9,7 +9,7 @@ import { type ParserFormat, parserFormats } from './__fixtures__/other-parsers.t
 const file = new URL('../../../../shared/vectors/tool-calls/other-servers.jsonl.gz', import.meta.url)
 const available = existsSync(file)
 
-type Call = { readonly name: string; readonly arguments: unknown }
+type ParsedCall = { readonly name: string; readonly arguments: unknown }
 type Fact =
   | readonly ['len', number]
   | readonly ['text', string]
@@ -27,12 +27,16 @@ type Recorded = {
   readonly tools?: readonly (FunctionTool & { readonly function?: FunctionTool })[]
   readonly input?: string
   readonly chunks?: readonly string[]
-  readonly calls?: readonly Call[]
+  readonly calls?: readonly ParsedCall[]
   readonly content?: string | null
   readonly text?: string
   readonly reasoning?: string | null
   readonly facts?: readonly Fact[]
-  readonly result?: { readonly calls?: readonly Call[]; readonly content?: string | null; readonly reasoning?: string | null }
+  readonly result?: {
+    readonly calls?: readonly ParsedCall[]
+    readonly content?: string | null
+    readonly reasoning?: string | null
+  }
 }
 
 const recorded: readonly Recorded[] = available
@@ -88,7 +92,7 @@ function agrees(answer: Recorded, { splitReasoning = true, ...format }: ParserFo
   )
 }
 
-function holds(fact: Fact, { text, calls }: { readonly text: string; readonly calls: readonly Call[] }): boolean {
+function holds(fact: Fact, { text, calls }: { readonly text: string; readonly calls: readonly ParsedCall[] }): boolean {
   switch (fact[0]) {
     case 'len':
       return calls.length === fact[1]

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { systemCallFilter } from './seccomp.ts'
 
-type Call = { readonly number: number; readonly arch?: number; readonly args?: readonly number[] }
+type SystemCall = { readonly number: number; readonly arch?: number; readonly args?: readonly number[] }
 const architectures = { x64: 0xc000003e, arm64: 0xc00000b7 }
 const allowed = 0x7fff0000
 const killed = 0x80000000
@@ -10,7 +10,7 @@ const failsWith = (code: number) => 0x00050000 | code
 const [EPERM, ENOSYS, EPROTONOSUPPORT, EOPNOTSUPP, EAFNOSUPPORT] = [1, 38, 93, 95, 97]
 
 /** What the kernel does with a filter: the four instructions that this one has. */
-function decide(filter: Buffer, { number, arch = architectures.x64, args = [] }: Call): number {
+function decide(filter: Buffer, { number, arch = architectures.x64, args = [] }: SystemCall): number {
   const data = new Map([[0, number], [4, arch], ...args.map((value, index) => [16 + 8 * index, value] as const)])
   let accumulator = 0
   for (let at = 0; at < filter.length; at += 8) {

@@ -6,7 +6,7 @@ import { type RunningApp, startApp } from './app.ts'
 import { createJudge, type Got, type OpenapiDocument, type OpenapiOperation, operationsOf } from './openapi-judge.ts'
 
 /** One request for a route of the document. */
-export type Call = {
+export type DescribedCall = {
   readonly name: string
   readonly method: string
   readonly path: string
@@ -37,7 +37,7 @@ export const refused: Readonly<Record<string, number>> = {
 }
 
 /** The status of the answer to an example. */
-export function statusOf({ name, operation }: Call): number {
+export function statusOf({ name, operation }: DescribedCall): number {
   return refused[name] ?? Number(Object.keys(operation.responses)[0])
 }
 
@@ -72,7 +72,7 @@ export async function openDescribed({ hasOther = true } = {}) {
     document,
     judge: createJudge(document),
     calls: () => callsOf(document, ids, `${other.origin}/v1`),
-    send: (call: Call) => send(app.url, call),
+    send: (call: DescribedCall) => send(app.url, call),
     close: async () => {
       if (hub === undefined) delete process.env.HF_ENDPOINT
       else process.env.HF_ENDPOINT = hub
@@ -136,7 +136,7 @@ function form(): FormData {
 }
 
 /** All calls; what is deleted, and unloaded, is at the end. */
-function callsOf(document: OpenapiDocument, ids: Ids, url: string): readonly Call[] {
+function callsOf(document: OpenapiDocument, ids: Ids, url: string): readonly DescribedCall[] {
   const isLast = ({ name }: { readonly name: string }) =>
     Number(/^DELETE|unload/.test(name)) + Number(/^DELETE [^{]*\{id\}$/.test(name))
   return operationsOf(document)
@@ -180,7 +180,7 @@ function filled(example: object, known: { readonly model: string; readonly url?:
   return { ...JSON.parse(text), ...(known.url !== undefined && { url: known.url }) }
 }
 
-async function send(url: string, { method, path, params, json, form }: Call): Promise<Got> {
+async function send(url: string, { method, path, params, json, form }: DescribedCall): Promise<Got> {
   const target = path.replaceAll(/\{(\w+)\}/g, (_, name) => params[name] ?? '')
   const response = await fetch(`${url}${target}`, {
     method,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { installedFrom } from '../process/test-tools.ts'
-import type { Call, openDescribed } from './described-server.ts'
+import type { DescribedCall, openDescribed } from './described-server.ts'
 import type { Got } from './openapi-judge.ts'
 
 /** Where scripts/installers/openapi-tools.mjs puts the generator. */
@@ -96,7 +96,7 @@ console.log(JSON.stringify(statuses))
 }
 
 /** Each reply as a literal of its type: a key that the type lacks is an error, as one that it requires and that is not there. */
-function recordedText(calls: readonly Call[], recorded: ReadonlyMap<string, Got>): string {
+function recordedText(calls: readonly DescribedCall[], recorded: ReadonlyMap<string, Got>): string {
   const literals = calls.flatMap(({ name, method, path, operation }, index) => {
     const got = recorded.get(name)
     const isDescribed = operation.responses[got?.status ?? 0]?.content?.['application/json'] !== undefined

@@ -15,7 +15,7 @@ export class ApiFailure extends Error {
   }
 }
 
-export type Call = {
+export type ApiCall = {
   readonly method?: string
   /** Sent as JSON. */
   readonly body?: unknown
@@ -24,7 +24,7 @@ export type Call = {
 }
 
 /** Sends a request with the session's key. Throws `ApiFailure`, and the reason of an abort. */
-export async function send(path: string, { method, body, signal, headers = {} }: Call = {}): Promise<Response> {
+export async function send(path: string, { method, body, signal, headers = {} }: ApiCall = {}): Promise<Response> {
   const verb = method ?? (body === undefined ? 'GET' : 'POST')
   const tried = `${verb} ${path.startsWith('/') ? path : `/${path}`}`
   let response: Response
@@ -52,7 +52,7 @@ export async function send(path: string, { method, body, signal, headers = {} }:
 }
 
 /** Sends a request and reads its JSON. The types are those of the documented routes of this server. */
-export async function call<T>(path: string, options?: Call): Promise<T> {
+export async function call<T>(path: string, options?: ApiCall): Promise<T> {
   return (await (await send(path, options)).json()) as T
 }
 

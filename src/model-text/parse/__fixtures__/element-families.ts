@@ -1,17 +1,22 @@
-import { bare, type Call, type Family, members, python, type Value } from './output-case.ts'
+import { bare, type Family, members, python, type Value, type WrittenCall } from './output-case.ts'
 
 const oslo = [{ name: 'get_weather', arguments: '{"city": "Oslo"}' }]
 
 /** `<open key>value<close>` for each argument. */
-function elements(call: Call, spell: (key: string, value: Value) => string, separator = '\n'): string {
+function elements(call: WrittenCall, spell: (key: string, value: Value) => string, separator = '\n'): string {
   return members(call.arguments)
     .map(([key, value]) => spell(key, value) + separator)
     .join('')
 }
 
-const coder = (call: Call) =>
+const coder = (call: WrittenCall) =>
   `<tool_call>\n<function=${call.name}>\n${elements(call, (key, value) => `<parameter=${key}>\n${bare(value)}\n</parameter>`)}</function>\n</tool_call>`
-const invocations = (calls: readonly Call[], block: string, namespace = '', attributes: (value: Value) => string = () => '') =>
+const invocations = (
+  calls: readonly WrittenCall[],
+  block: string,
+  namespace = '',
+  attributes: (value: Value) => string = () => '',
+) =>
   `<${block}>\n${calls
     .map(
       (call) =>

@@ -1,10 +1,10 @@
-import { type Call, type Family, json, members, type Value } from './output-case.ts'
+import { type Family, json, members, type Value, type WrittenCall } from './output-case.ts'
 
 const weather = '{"city": "Oslo"}'
 const oslo = [{ name: 'get_weather', arguments: weather }]
 const noTag = 'no tag says where reasoning ends'
 
-const deepseekCall = (call: Call) =>
+const deepseekCall = (call: WrittenCall) =>
   `<｜tool▁call▁begin｜>function<｜tool▁sep｜>${call.name}\n\`\`\`json\n${json(call.arguments)}\n\`\`\`<｜tool▁call▁end｜>`
 
 /** Gemma's own spelling of a value, with `quote` on both sides of a text. */

@@ -1,8 +1,8 @@
-import { type Call, type Family, json } from './output-case.ts'
+import { type Family, json, type WrittenCall } from './output-case.ts'
 
-const object = ({ name, arguments: values }: Call) => `{"name": "${name}", "arguments": ${json(values)}}`
-const parameters = ({ name, arguments: values }: Call) => `{"name": "${name}", "parameters": ${json(values)}}`
-const list = (calls: readonly Call[]) => `[${calls.map(object).join(', ')}]`
+const object = ({ name, arguments: values }: WrittenCall) => `{"name": "${name}", "arguments": ${json(values)}}`
+const parameters = ({ name, arguments: values }: WrittenCall) => `{"name": "${name}", "parameters": ${json(values)}}`
+const list = (calls: readonly WrittenCall[]) => `[${calls.map(object).join(', ')}]`
 const weather = '{"city": "Oslo"}'
 const oslo = [{ name: 'get_weather', arguments: weather }]
 const bareText = 'no tag says where reasoning ends'

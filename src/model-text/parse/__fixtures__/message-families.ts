@@ -1,18 +1,18 @@
-import { bare, type Call, type Family, json, members } from './output-case.ts'
+import { bare, type Family, json, members, type WrittenCall } from './output-case.ts'
 
 const weather = '{"city": "Oslo"}'
 const oslo = [{ name: 'get_weather', arguments: weather }]
 const endsItself = 'only the end of a message ends it'
 
-const harmonyCall = (call: Call) =>
+const harmonyCall = (call: WrittenCall) =>
   `<|channel|>commentary to=functions.${call.name} <|constrain|>json<|message|>${json(call.arguments)}<|call|>`
-const glimmerCall = (call: Call) =>
+const glimmerCall = (call: WrittenCall) =>
   ` to=${call.name}<|message|><atem:function_calls>\n<atem:invoke name="${call.name}">\n${members(call.arguments)
     .map(([key, value]) => `<atem:parameter name="${key}">${bare(value)}</atem:parameter>\n`)
     .join('')}</atem:invoke>\n</atem:function_calls><|eom|>`
 const open = (tag: string) => `<|open|>${tag}<|sep|>`
 const close = (tag: string) => `<|close|>${tag}<|sep|>`
-const kimiCall = (call: Call, index: number) =>
+const kimiCall = (call: WrittenCall, index: number) =>
   open(`call tool="${call.name}" index="${index + 1}"`) +
   members(call.arguments)
     .map(([key, value]) => {

@@ -6,7 +6,7 @@ import type { ToolFormatName } from '../../formats/format-names.ts'
 export type Digits = { readonly digits: string }
 export type Value = string | number | bigint | boolean | null | Digits | readonly Value[] | { readonly [key: string]: Value }
 export type Arguments = { readonly [key: string]: Value }
-export type Call = { readonly name: string; readonly arguments: Arguments }
+export type WrittenCall = { readonly name: string; readonly arguments: Arguments }
 
 /** What one text of a model has to become. */
 export type OutputCase = {
@@ -33,7 +33,7 @@ export type ExpectedCall = {
 export type Answer = {
   readonly thought?: string
   readonly text?: string
-  readonly calls: readonly Call[]
+  readonly calls: readonly WrittenCall[]
   readonly after?: string
 }
 
@@ -42,7 +42,7 @@ export type Family = {
   readonly format: ToolFormatName
   readonly reasoning?: NonNullable<OutputFormat['reasoning']>
   /** The text of these calls, with whatever is around them. */
-  write(calls: readonly Call[]): string
+  write(calls: readonly WrittenCall[]): string
   /** Only a name says that a call begins, so that it must be spelled as expected. */
   readonly namesFirst?: boolean
   /** A line break stands between text and calls, and is text. */

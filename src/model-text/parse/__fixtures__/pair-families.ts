@@ -1,16 +1,16 @@
-import { bare, type Call, type Family, members } from './output-case.ts'
+import { bare, type Family, members, type WrittenCall } from './output-case.ts'
 
 const oslo = [{ name: 'get_weather', arguments: '{"city": "Oslo"}' }]
 
-const pairs = (prefix: string, suffix: string) => (call: Call) =>
+const pairs = (prefix: string, suffix: string) => (call: WrittenCall) =>
   members(call.arguments)
     .map(
       ([key, value]) =>
         `<${prefix}arg_key${suffix}>${key}</${prefix}arg_key${suffix}>\n<${prefix}arg_value${suffix}>${bare(value)}</${prefix}arg_value${suffix}>\n`,
     )
     .join('')
-const glmCall = (call: Call) => `<tool_call>${call.name}\n${pairs('', '')(call)}</tool_call>`
-const hunyuan = (suffix: string) => (calls: readonly Call[]) =>
+const glmCall = (call: WrittenCall) => `<tool_call>${call.name}\n${pairs('', '')(call)}</tool_call>`
+const hunyuan = (suffix: string) => (calls: readonly WrittenCall[]) =>
   `<tool_calls${suffix}>\n${calls
     .map((call) => `<tool_call${suffix}>${call.name}<tool_sep${suffix}>\n${pairs('', suffix)(call)}</tool_call${suffix}>\n`)
     .join('')}</tool_calls${suffix}>`

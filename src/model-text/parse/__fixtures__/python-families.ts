@@ -1,10 +1,10 @@
-import { type Call, type Family, members, python } from './output-case.ts'
+import { type Family, members, python, type WrittenCall } from './output-case.ts'
 
-const spell = (call: Call) =>
+const spell = (call: WrittenCall) =>
   `${call.name}(${members(call.arguments)
     .map(([key, value]) => `${key}=${python(value)}`)
     .join(', ')})`
-const list = (calls: readonly Call[]) => `[${calls.map(spell).join(', ')}]`
+const list = (calls: readonly WrittenCall[]) => `[${calls.map(spell).join(', ')}]`
 const oslo = [{ name: 'get_weather', arguments: '{"city": "Oslo"}' }]
 const noTag = 'no tag says where reasoning ends'
 

@@ -1,7 +1,15 @@
-import { type Answer, type Arguments, type Call, type ExpectedCall, type Family, json, type OutputCase } from './output-case.ts'
+import {
+  type Answer,
+  type Arguments,
+  type ExpectedCall,
+  type Family,
+  json,
+  type OutputCase,
+  type WrittenCall,
+} from './output-case.ts'
 
-const oslo: Call = { name: 'get_weather', arguments: { city: 'Oslo', days: 3 } }
-const now: Call = { name: 'now', arguments: {} }
+const oslo: WrittenCall = { name: 'get_weather', arguments: { city: 'Oslo', days: 3 } }
+const now: WrittenCall = { name: 'now', arguments: {} }
 const thought = 'The user wants the weather.\n\nI call a tool.'
 
 /** What every family must be able to say: each is written in its spelling, and must come back. */
@@ -150,11 +158,11 @@ function expected(family: Family, answer: Answer): Pick<OutputCase, 'text' | 're
   return { text: textOf(family, answer) + after, ...(reasoning !== undefined && { reasoning }), calls: calls.map(callOf) }
 }
 
-function callOf({ name, arguments: values }: Call): ExpectedCall {
+function callOf({ name, arguments: values }: WrittenCall): ExpectedCall {
   return { name, arguments: json(values) }
 }
 
-function one(key: string, value: string): Call {
+function one(key: string, value: string): WrittenCall {
   const values: Arguments = { [key]: value }
   return { name: 'search', arguments: values }
 }
