@@ -65,7 +65,7 @@ type AppOptions = {
   readonly onKey?: (key: string) => void
   /** The other processes of this server; absent: there is one. */
   readonly siblings?: Siblings
-  /** What the operator has chosen since the first of these processes started. */
+  /** The operator's preset, chosen since the first of these processes started. */
   readonly preset?: PresetChoice
   /** The servers that it has taken out of use since then. */
   readonly drains?: readonly DrainChange[]
@@ -145,7 +145,7 @@ export async function createApp(
     },
     async listen() {
       const url = await serving.listen(log)
-      // Of several processes, the primary makes it.
+      // With several processes, the primary creates the key.
       if (siblings === undefined) createdKey = await live.ensureKey()
       if (createdKey !== undefined) onKey(createdKey)
       begin()
@@ -167,7 +167,7 @@ export async function createApp(
     async close() {
       await serving.close(live.current.server)
       await Promise.all([models.close(), generating.close()])
-      // What the others write last may go there.
+      // Closed last: the parts above may still write to them.
       await Promise.all([state.close(), watching.close()])
     },
   }

@@ -7,7 +7,7 @@ import type { GenerationFacts } from './reply/generation-facts.ts'
 import type { EncodeLimits } from './reply/reply-headers.ts'
 import type { Surface } from './routes/mounts.ts'
 
-/** What the routes, the requests and the server itself carry beside Fastify's own. */
+/** Our additions to Fastify's routes, requests and server. */
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The permission that the route requires; `any`: a key of any scope. A route without it fails at start. */
@@ -18,7 +18,7 @@ declare module 'fastify' {
     encodeError?: EncodeError
     /** The same for a route of several protocols. */
     encodeErrorOf?: (request: FastifyRequest) => EncodeError
-    /** Programs ask again and again, or follow: only failures are logged at `info`, and leaving is none. */
+    /** Programs poll or follow this route: only failures are logged at `info`, and a disconnect is not one. */
     isPolled?: boolean
     /** The route is served until the last reply has ended. */
     servesWhileDraining?: boolean
@@ -44,7 +44,7 @@ declare module 'fastify' {
     watch: RequestWatch | undefined
     /** Its prompt stays in the slot that reads it; absent: as any other's. */
     pinsPrompt?: true
-    /** What a request of a protocol that is not there is answered. */
+    /** The reply to a request of a protocol that is not served. */
     absentReply: ErrorReply | undefined
     /** Absent on public routes. */
     principal: Principal | undefined

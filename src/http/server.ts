@@ -35,13 +35,13 @@ const cancelledGraceMs = 5000
 export type Server = {
   /** Not listening yet. */
   readonly app: FastifyInstance
-  /** Answers a request that the program around this server has accepted, which decides about host names. */
+  /** Answers a request accepted by the surrounding program, which decides about host names. */
   answer(request: IncomingMessage, response: ServerResponse): void
-  /** Decides about requests that come from now on; those that run are not affected. */
+  /** Changes the rules for later requests; running ones are not affected. */
   setAccess(rules: AccessRules): void
   /**
-   * Says so at `/ready` for `delayMs`, then refuses new requests, closes those that have not arrived completely, and cancels the rest
-   * after `graceMs`. The listener stays open until the last one has ended. Resolves when all connections are closed.
+   * Reports the end at `/ready` for `delayMs`, then refuses new requests, closes incomplete ones, and cancels the rest after `graceMs`. The
+   * listener stays open until the last one has ended. Resolves when all connections are closed.
    */
   drain(graceMs: number, delayMs?: number): Promise<void>
 }
@@ -57,7 +57,7 @@ export function createServer(deps: ServerDeps): Server {
       watch(request, reply)
       go()
     })
-  /** Requests that the program around this server has accepted. */
+  /** Requests accepted by the surrounding program. */
   const accepted = new WeakSet<IncomingMessage>()
   const isAccepted = (request: IncomingMessage) => accepted.has(request)
   let access = createAccess(deps)
@@ -123,9 +123,9 @@ export function createServer(deps: ServerDeps): Server {
       cancellations.cancelWhere({}, 'shutting-down')
       await Promise.all([inFlight.idleWithin(cancelledGraceMs), responses.background.idleWithin(cancelledGraceMs)])
     }
-    // Not the HTTP server's `close`: that closes connections whose replies are written but not sent.
+    // Not the HTTP server's `close`, which closes connections whose replies are written but not sent.
     Listener.prototype.close.call(app.server)
-    // Those that came at the last moment, and were refused.
+    // Requests that arrived at the last moment, and were refused.
     await inFlight.idleWithin(cancelledGraceMs)
     // The rest are idle connections and stalled readers.
     sockets.close()

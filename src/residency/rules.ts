@@ -187,12 +187,10 @@ export class ResidencyRules<Claim extends object> {
   }
 
   /**
-   * What follows from the state of the models, whatever has changed it:
+   * The actions that follow from the state of the models, after any change:
    *
-   * 1. An absent model that is wanted starts.
-   * 2. Models that wait for memory get it, in `#shareMemory`.
-   * 3. A loaded model grants its claims, unless it is closed; it is unloaded when its idle time is over.
-   * 4. A closed one is unloaded when nobody uses it any more.
+   * 1. An absent model that is wanted starts. 2. Models that wait for memory get it, in `#shareMemory`. 3. A loaded model grants its
+   * claims, unless it is closed; it is unloaded when its idle time is over. 4. A closed one is unloaded once it is unused.
    */
   #settle(nowMs: number): Decision<Claim> {
     this.#wakeAtMs = Number.POSITIVE_INFINITY

@@ -61,7 +61,7 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
   }
 }
 
-/** What the processes of one database share besides its tables. */
+/** The state that the processes of one database share besides its tables. */
 function shareOver(db: Kysely<Tables>, url: string) {
   const link = new PostgresLink(url)
   const documents = new PostgresDocuments(db, link)

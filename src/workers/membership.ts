@@ -11,7 +11,7 @@ export type Membership = {
   take(message: unknown): boolean
 }
 
-/** What a worker shares with the others, through the primary process at the other end of the port. */
+/** The state that a worker shares with the others, through the primary process at the other end of the port. */
 export function joinPrimary(port: Port): Membership {
   let duties: SiblingDuties | undefined
   const link = new Link(port, (question) => perform(dutySchema.parse(question)))

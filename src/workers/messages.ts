@@ -50,7 +50,7 @@ const processPage = z.custom<import('../contract/server/activity.ts').ProcessPag
 const request = z.custom<import('../contract/server/activity.ts').RequestSnapshot>().nullable()
 const soughtRequest = { id: z.string(), owner: z.string().exactOptional() }
 
-/** What a worker asks of the primary process. */
+/** The questions of a worker to the primary process. */
 export const questionSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('read-usage'), account: z.string() }),
   z.object({ type: z.literal('take'), account: z.string(), share, limits }),
@@ -69,7 +69,7 @@ export const questionSchema = z.discriminatedUnion('type', [
 ])
 export type Question = z.output<typeof questionSchema>
 
-/** What the primary process asks of a worker. */
+/** The questions of the primary process to a worker. */
 export const dutySchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('cancel'), cancel }),
   z.object({ type: z.literal('decide'), decision }),

@@ -4,7 +4,7 @@ import { isErrorCode } from '../contract/errors.ts'
 /** It was checked by the primary process. */
 const config = z.custom<object>((value) => typeof value === 'object' && value !== null)
 
-/** What the primary process sends a worker. */
+/** The messages of the primary process to a worker. */
 export const orderSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('start'),
@@ -21,7 +21,7 @@ export const orderSchema = z.discriminatedUnion('type', [
 ])
 export type Order = z.output<typeof orderSchema>
 
-/** What a worker reports to the primary process. */
+/** The reports of a worker to the primary process. */
 export const reportSchema = z.discriminatedUnion('type', [
   /** It reads messages from now on. */
   z.object({ type: z.literal('waiting') }),

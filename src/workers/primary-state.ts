@@ -113,7 +113,7 @@ export class PrimaryState {
     return renderMetrics([this.#endedMetrics, ...members.map(({ metrics }) => metrics)])
   }
 
-  /** What each answers; those that do not are left out. */
+  /** The answers of all workers that answer. */
   async #ask<Type extends Duty['type']>(
     members: readonly Member[],
     duty: Extract<Duty, { type: Type }>,

@@ -73,7 +73,7 @@ export class WorkerPool {
     await Promise.all(this.#ended.values())
   }
 
-  /** Ends all at once. */
+  /** Ends all workers together. */
   kill(): void {
     for (const { worker } of this.#slots) worker?.process.kill('SIGKILL')
   }

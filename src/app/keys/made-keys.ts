@@ -62,7 +62,7 @@ export abstract class MadeKeys {
   /** One change at a time, also among processes. Without a change, `edit` returns what it got. */
   protected abstract change(edit: (keys: readonly StoredKey[]) => readonly StoredKey[]): Promise<void>
 
-  /** Looks for each request, so that a key works, or stops to work, at once. */
+  /** Checks the file at each request, so that a key takes effect, or loses it, immediately. */
   find(hash: string): StoredKey | undefined {
     return this.list().find((key) => key.hash === hash)
   }

@@ -5,7 +5,7 @@ import type { SharedDocuments } from '../../contract/store.ts'
 import { ApiKeyFile } from './api-key-file.ts'
 import { MadeKeys, type StoredKey, storedKeySchema } from './made-keys.ts'
 
-/** What a take-over reports, to a log or to a terminal. */
+/** Receives the reports of a take-over, for a log or a terminal. */
 export type Notes = {
   info(facts: object, message: string): void
   warn(facts: object, message: string): void
@@ -58,7 +58,7 @@ export class SharedKeys extends MadeKeys {
       await this.change((known) => [...known, ...keys.filter(({ hash }) => known.every((key) => key.hash !== hash))])
       notes.info({ keys: keys.length }, `the store has the keys of '${path}' now; the file is '${taken}'`)
     } catch (error) {
-      // Of two processes of one data folder, the other has renamed it.
+      // Another process of the same data folder has renamed it.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
       await rename(taken, path).catch(() => undefined)
       const { message } = AppError.from(error)

@@ -1,7 +1,7 @@
-/** What a histogram has counted. `bounds` are the upper bounds of its buckets, rising. */
+/** The counts of a histogram. `bounds`: the upper bounds of its buckets, ascending. */
 export class Distribution {
   readonly bounds: readonly number[]
-  /** By bucket; what is above all bounds is only in `count`. */
+  /** By bucket; values above all bounds are only in `count`. */
   readonly counts: number[]
   count = 0
   sum = 0

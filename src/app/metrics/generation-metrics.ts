@@ -7,11 +7,11 @@ const perTokenBounds = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5,
 const tokenBounds = [1, 10, 50, 100, 500, 1000, 5000, 10_000, 50_000, 100_000, 500_000]
 const firstTokenBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 const durationBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120, 300, 600]
-/** More keys than that are `other`. */
+/** Further keys are `other`. */
 const maxKeys = 200
 
 /**
- * What generations took and cost. The durations are those of OpenTelemetry's `gen_ai.server.request.duration` and
+ * The times and costs of generations. The durations are those of OpenTelemetry's `gen_ai.server.request.duration` and
  * `gen_ai.server.time_to_first_token`.
  */
 export function addGenerationMetrics(registry: Registry) {

@@ -16,7 +16,7 @@ type MetricsOptions = {
   /** Called when the metrics are rendered. */
   readonly readLoad: ReadLoad
   readonly version: string
-  /** What became of spans; absent: none are recorded. */
+  /** The counts of spans; absent: none are recorded. */
   readonly readSpans?: (() => SpanCounts) | undefined
   /** Also reports memory, event loop delay and the like of this process. */
   readonly processMetrics?: boolean
@@ -30,23 +30,23 @@ export type DeclaredMetric = {
   readonly labelNames: readonly string[]
 }
 
-/** Also what others than the HTTP layer report. */
+/** Includes reports from outside the HTTP layer. */
 type AppMetrics = Metrics & {
-  /** A request got a slot after so long a wait, which is 0 for most. */
+  /** A request got a slot after this wait, which is 0 for most. */
   slotGranted(model: string, lane: Lane, waitedMs: number): void
   /** Another model serves a request. */
   fellBack(fallback: Pick<Fallback, 'model' | 'servedBy'>): void
-  /** A call of a tool of the server has ended. */
+  /** A call of a server tool has ended. */
   toolCalled(call: Pick<ToolCallRecord, 'tool' | 'outcome' | 'durationMs'>): void
-  /** What the servers of a remote model report to. */
+  /** Observes the servers of a remote model. */
   fleetObserver(model: string): FleetObserver
   /** In a form that can be summed with those of other processes. */
   read(): Promise<readonly unknown[]>
-  /** All of them, in the order in which they are rendered. */
+  /** All families, in the order of rendering. */
   readonly declared: readonly DeclaredMetric[]
 }
 
-/** Gauges whose names say that they are counters, which Prometheus' own checks complain of. */
+/** Gauges named like counters, which Prometheus' own checks criticize. */
 const misnamed = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total']
 
 /** Declares every metric once. docs/metrics.md lists them. */
@@ -113,7 +113,7 @@ export function createMetrics({ readLoad, version, readSpans, processMetrics = t
   return {
     contentType: registry.contentType,
     declared: registry.getMetricsAsArray().map((metric) => {
-      // Its type leaves out the names of labels.
+      // The type omits the names of labels.
       const { name, type, help, labelNames = [] } = metric as unknown as DeclaredMetric
       return { name, type, help, labelNames }
     }),

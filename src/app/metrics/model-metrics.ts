@@ -17,7 +17,7 @@ export type ModelLoad = SchedulerLoad & {
   readonly servers?: readonly ServerReport[] | undefined
 }
 
-/** All of it but its load times, which the engine does not know. */
+/** Everything but its load times, which the engine does not know. */
 export function loadOf({ id, scheduler, engine }: Pick<ServedModel, 'id' | 'scheduler' | 'engine'>): ModelLoad {
   return {
     id,
@@ -33,7 +33,7 @@ export type ReadLoad = () => readonly ModelLoad[]
 const states: readonly EngineState['type'][] = ['stopped', 'starting', 'loading', 'ready', 'draining', 'failed']
 const queueBounds = [0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
-/** The state and the queue of each model, read when rendered: a model that is gone has no values. */
+/** The state and the queue of each model, read when rendered: a removed model has no values. */
 export function addModelMetrics(registry: Registry, readLoad: ReadLoad) {
   /** Models without the value are omitted. */
   const add = (

@@ -30,7 +30,7 @@ export class Tallies<Tally> {
   }
 }
 
-/** A counter with one or two labels, which is what its tallies say. */
+/** A counter with one or two labels, whose values are its tallies. */
 export function addCounter(registry: Registry, declaration: Declaration): Tallies<{ total: number }> {
   const tallies = new Tallies(() => ({ total: 0 }))
   addMetric(registry, { type: 'counter', ...declaration }, function* () {
@@ -49,7 +49,7 @@ export function addDistributions(
   return tallies
 }
 
-/** At most `max` names; those that come later are `other`. */
+/** At most `max` names; later ones are `other`. */
 export class BoundedNames {
   readonly #max: number
   readonly #known = new Set<string>()

@@ -62,9 +62,9 @@ type ModelFactory = {
   readonly templates: Pick<TemplateStore, 'read'> & TemplateFiles
   /** Names sessions to routers. */
   hash(text: string): string
-  /** What the servers of a remote model report to. */
+  /** Receives the reports about the servers of a remote model. */
   fleetObserver(model: string): FleetObserver
-  /** Of models without limits of their own. */
+  /** For models without limits of their own. */
   readonly limits: LoadedConfig['limits']
 }
 
@@ -115,7 +115,7 @@ export type OwnModel = {
   readonly id: string
   readonly aliases?: readonly string[]
   readonly engine: Engine
-  /** Requests that run at once; 4 unless given. */
+  /** The number of parallel requests. 4 by default. */
   readonly slots?: number
   /** Requests that may wait beside them; 64 unless given. */
   readonly maxQueued?: number

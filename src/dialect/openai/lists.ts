@@ -73,7 +73,7 @@ export const metadata = dictionary(metadataKey, metadataValue, {
 
 export const metadataSchema = looseObject({ metadata })
 
-/** The metadata that replaces what there was; null is none. Throws `invalid-request`. */
+/** The metadata that replaces the old one. Null removes it. Throws `invalid-request`. */
 export function decodeMetadata(body: unknown): Metadata {
   return validate(metadataSchema, body).metadata ?? {}
 }

@@ -30,7 +30,7 @@ type Wanted = Deps & {
   readonly field?: string
 }
 
-/** A body with the default model, if it names none. What is no object stays as it is: its decoder refuses it. */
+/** A body with the default model, if it names none. Other values than objects stay as they are: their decoder refuses them. */
 export function withModel(body: unknown, { field = 'model', ...deps }: Wanted, viewer: ModelViewer): unknown {
   if (!isObject(body)) return body
   // Old clients of llama-stack write `model`.

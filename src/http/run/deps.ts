@@ -57,7 +57,7 @@ export type Generating = AnswerDeps & {
 /** The models of this server, and how they come and go. */
 export type Models = {
   readonly models: Catalogue
-  /** What the files of models say; absent: nothing. */
+  /** The facts in the files of models. Absent: not available. */
   readonly modelFiles?: ModelFiles
   /** Loads and unloads models; absent: there are no routes for it. */
   readonly lifecycle?: Lifecycle
@@ -93,7 +93,7 @@ export type Operating = {
   readonly keys?: KeyDirectory
   /** What callers have used; absent: nothing is kept of it. */
   readonly usage?: Pick<UsageDays, 'read'>
-  /** What the models hold of this machine's memory. */
+  /** The models' use of this machine's memory. */
   memory?(): ReturnType<Residency['memory']>
   /** The GPUs that models use. */
   devices?(): Promise<readonly Device[]>

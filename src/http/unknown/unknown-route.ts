@@ -12,7 +12,7 @@ type Known = {
   paths(): readonly string[]
 }
 
-/** What a request is answered whose route is not there; a protocol that is not spoken has its own form (`absentReply`). */
+/** The reply to a request without a route. A protocol that is not served has its own form (`absentReply`). */
 export function createUnknownRoute({ served, isOneOfSeveral, paths }: Known) {
   return (request: FastifyRequest): AppError => {
     // As it is routed.

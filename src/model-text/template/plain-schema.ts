@@ -114,7 +114,7 @@ function plainBranches(keyword: string, { branches, unsaid, place }: Branches): 
   return [...others.flatMap((branch) => Object.entries(branch).filter(([key]) => isSaid(key))), ...nullable]
 }
 
-/** Of several values for a keyword the first counts; properties and required names are put together. */
+/** If a keyword has several values, the first one counts. Properties and required names are merged. */
 function merged(entries: readonly [string, unknown][]): Map<string, unknown> {
   const all = new Map<string, unknown>()
   for (const [key, value] of entries) {

@@ -29,7 +29,7 @@ function flat(plain: JsonObject): JsonObject {
   return { ...plain, properties: Object.fromEntries(properties) }
 }
 
-/** What the plain schema says of the whole is said of the tool: templates print no description of a tool's parameters. */
+/** Moves the description of the whole schema to the tool: templates do not print a description of its parameters. */
 function withSchema(tool: FunctionTool, schema: JsonObject): FunctionTool {
   const { description } = schema
   if (typeof description !== 'string' || description === tool.parameters?.description) return { ...tool, parameters: schema }

@@ -81,7 +81,7 @@ export class Checkpoints {
     return stops
   }
 
-  /** What a file keeps: where other conversations diverged first, and the newest two. */
+  /** The checkpoints that a file keeps: where other conversations diverged first, and the newest two. */
   get saved(): readonly Checkpoint[] {
     return this.#taken.filter((_, index, { length }) => index === 0 || index >= length - 2)
   }

@@ -75,7 +75,7 @@ export class Context {
   /** The size of a layer's sliding window in tokens; 0 without one. */
   readonly window: number
   readonly library: Library
-  /** The sequences share one memory, and are computed in one pass whatever their numbers and lengths. */
+  /** The sequences share one memory, and are computed in one pass, regardless of their number and lengths. */
   readonly #isShared: boolean
   readonly #batch: Batch
   readonly #gaps = new Gaps()

@@ -117,15 +117,11 @@ export class Breaker {
    * The request of a pass has ended. The first case that fits decides:
    *
    * 1. It began before the breaker last opened or closed: it says nothing about the time after. A server that shuts down completes old
-   *    replies and refuses new requests, and must not close the breaker.
-   * 2. A forced trial without success: it does not prolong the wait.
-   * 3. `ok`, but only of an auxiliary request while generations fail: it proves nothing.
-   * 4. `ok`: all failures are forgotten, and a trial closes the breaker.
-   * 5. `failed`: the last of several failures in a row, or a trial, opens it.
-   * 6. `refused`: it opens, whatever came before.
-   * 7. `doubtful`, at a router: it opens by the rule for routers.
-   * 8. `doubtful`, of a trial: whoever failed it, it has not shown that the endpoint is back. The wait begins again, and is no longer.
-   * 9. Otherwise nothing happens: `blame` may follow a doubtful failure.
+   * replies and refuses new requests, and must not close the breaker. 2. A forced trial without success: it does not prolong the wait. 3.
+   * `ok`, but only of an auxiliary request while generations fail: it proves nothing. 4. `ok`: all failures are forgotten, and a trial
+   * closes the breaker. 5. `failed`: the last of several failures in a row, or a trial, opens it. 6. `refused`: it opens immediately. 7.
+   * `doubtful`, at a router: it opens by the rule for routers. 8. `doubtful`, of a trial: it has not shown that the endpoint is back. The
+   * wait begins again, and is no longer. 9. Otherwise nothing happens: `blame` may follow a doubtful failure.
    */
   leave(pass: BreakerPass, result: BreakerResult, nowMs: number): void {
     const isTrial = this.#isTrial(pass)

@@ -31,7 +31,7 @@ export type RequestOutcome =
   | {
       readonly type: 'doubtful'
       readonly reason: string
-      /** Of a router: the client whose request failed. */
+      /** For a router: the client whose request failed. */
       readonly client?: string
     }
   /** No information: the client's fault, cancelled, or not sent. */
@@ -70,7 +70,7 @@ export type AcquireRequest = {
   readonly unfit?: ReadonlySet<string>
   /**
    * Endpoints that have failed this request. While no breaker admits it, it may be forced to another endpoint: the failures of other
-   * requests are no reason to refuse it. Absent: it waits.
+   * requests should not fail it. Absent: it waits.
    */
   readonly failed?: ReadonlySet<string>
   /** Not a generation: its success does not offset a failed generation. */

@@ -71,7 +71,7 @@ export class Standings<Endpoint extends PoolEndpoint> {
     return isLessLoaded(unknown, known) ? unknown : known
   }
 
-  /** Of the endpoints that asked for a pause, the one whose pause ends first. */
+  /** The endpoint whose pause ends first. */
   busy(fits: (member: Member<Endpoint>) => boolean): Member<Endpoint> | undefined {
     return this.#busy.firstWhere(fits)
   }

@@ -18,7 +18,7 @@ export type CallHeaderOptions = {
   hash(text: string): string
 }
 
-/** A call and its destination. Of the caller's headers, only the trace is passed on. */
+/** A call and its destination. The trace is the only one of the caller's headers that is passed on. */
 export type OutgoingCall = {
   readonly endpoint: Pick<Endpoint, 'url' | 'isRouter'>
   readonly kind: ProfileName

@@ -84,7 +84,7 @@ const patterns: readonly RegExp[] = [
   /`max_new_tokens` must be <= (?<most>\d{1,9})\./i,
   /max_(?:completion_)?tokens\W{1,4}must be less than or equal to \W?(?<most>\d{1,9})/i,
   /valid range of max_(?:completion_)?tokens is \[\d{1,9}, (?<most>\d{1,9})\]/i,
-  // Only the prompt. Of several numbers, the first that is not the output's.
+  // Only the prompt: the first number that is not the output's.
   /maximum context length is (?<limit>\d{1,9}) tokens\b.{0,300}?\b(?<asked>\d{1,9})(?: input)? tokens/is,
   /request \((?<asked>\d{1,9}) tokens\) exceeds the available context size \((?<limit>\d{1,9}) tokens\)/i,
   /\b(?<asked>\d{1,9}) tokens\D* (?:is|are) longer than the model's context length \(?(?<limit>\d{1,9})/i,

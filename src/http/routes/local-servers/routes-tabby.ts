@@ -79,7 +79,7 @@ function addLoading(app: FastifyInstance, deps: DialectDeps, { lifecycle, loaded
     await streamLoad({ wanted: { ...wanted, settings }, choice }, request, reply)
   })
   app.post('/v1/model/unload', changing, async (request) => {
-    // What the configuration loads is not a loader's to unload without its name.
+    // Without a name, a client may not unload a model that the configuration loads.
     const name = loaded.model ?? lifecycle.chosen()
     if (name === undefined) throw new AppError('invalid-request', 'no model was loaded by a request')
     delete loaded.model

@@ -19,7 +19,7 @@ import { runService, type ServiceRequest } from '../../run/run-service.ts'
 type RouteDeps = Models & Watching & Replying & { readonly room: BodyRoom; readonly bodyLimitBytes: number }
 type Read = (request: FastifyRequest) => ServiceRequest | Promise<ServiceRequest>
 
-/** Of the fields, only this is read here: the other server checks the rest. */
+/** The only field that is read here: the other server checks the rest. */
 const named = looseObject({ model: nonEmptyText.nullish() })
 const ownFields = ['cancel_id', 'session_id']
 

@@ -13,7 +13,7 @@ import { addIgnored } from '../../reply/reply-headers.ts'
 import type { Limits, Models, Operating, Replying, Watching } from '../../run/deps.ts'
 import { describeServer } from './server-state.ts'
 
-/** What the server does and did, its keys and its log, for the page and for other programs. */
+/** The present and past activity of the server, its keys and its log, for the page and for other programs. */
 export function addActivityRoutes(app: FastifyInstance, deps: Models & Watching & Operating & Limits & Replying): void {
   const { activity, lines, keys, captures } = deps
   const reading = { config: { scope: 'inference', isPolled: true } } as const
@@ -24,7 +24,7 @@ export function addActivityRoutes(app: FastifyInstance, deps: Models & Watching 
     app.get('/api/requests', reading, async (request) => {
       const { state, limit } = decodeRequests(request.query)
       const { owner, readable } = viewOf(request)
-      // The cursor is at the last ones: those before are read only as far as they are asked for.
+      // The cursor starts at the last requests: earlier ones are read only as far as needed.
       const all: ReturnType<typeof encodeRequest>[] = []
       const recent = state === 'running' ? 0 : keptRequests
       let place: ActivityPlace | undefined
@@ -42,7 +42,7 @@ export function addActivityRoutes(app: FastifyInstance, deps: Models & Watching 
       }
       const isWanted = ({ ended_at_ms: end }: (typeof all)[number]) =>
         state === 'all' || (end === undefined) === (state === 'running')
-      // What runs, then what ended last; of several processes each has its own order.
+      // Running requests, then ended ones, the latest first; each process has its own order.
       const endOf = ({ ended_at_ms: end = Number.POSITIVE_INFINITY }: (typeof all)[number]) => end
       const requests = all.filter(isWanted).reverse()
       return { requests: requests.sort((a, b) => (endOf(a) === endOf(b) ? 0 : endOf(b) - endOf(a))).slice(0, limit) }
@@ -102,13 +102,13 @@ export function addActivityRoutes(app: FastifyInstance, deps: Models & Watching 
 }
 
 const dayOf = (nowMs: number) => new Date(nowMs).toISOString().slice(0, 'yyyy-mm-dd'.length)
-/** Its first day. */
+/** The first day of its month. */
 const monthOf = (nowMs: number) => `${dayOf(nowMs).slice(0, 'yyyy-mm'.length)}-01`
 
 const keptRequests = 10_000
 const keptLines = 2000
 
-/** The caller's own requests, an administrator's all, and what of errors it may read. */
+/** The view of a caller: its own requests, or for an administrator all, and the readable parts of errors. */
 function viewOf(request: FastifyRequest) {
   const { id, scopes } = callerOf(request)
   const isAdmin = scopes.has('admin')

@@ -90,7 +90,7 @@ class Reader {
     this.#line = resumed?.line ?? deps.lines.begin(recent)
   }
 
-  /** The place to go on from, after a lost connection. */
+  /** The event to continue after, when a connection was lost. */
   get id(): string {
     const runs = Object.entries(this.#place ?? {}).map(([run, { ended, seen }]) => `${run}.${ended}.${seen}`)
     return `${this.#deps.activity.run}-${this.#line}-${runs.join('-')}`

@@ -23,7 +23,7 @@ export function addOpenapiRoutes(app: FastifyInstance, { version, servedRoutes }
   })
   app.get('/openapi.json', { config: { scope: 'public' } }, async (request, reply) => answer(await document(), request, reply))
   app.get('/docs', { config: { scope: 'public' } }, async (request, reply) => {
-    // What the page asks for is beside it.
+    // The page's links are relative, so its path must not end in a slash.
     if (/\/(\?|$)/.test(request.originalUrl)) return reply.redirect('../docs')
     return answer(await page(), request, reply)
   })

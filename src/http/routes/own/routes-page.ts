@@ -3,7 +3,10 @@ import { AppError } from '../../../contract/errors.ts'
 import { callerOf } from '../../access/caller.ts'
 import type { Listening, PageFile, PageFiles } from '../../run/deps.ts'
 
-/** Its own scripts and styles, requests to this server, and pictures that a reader attached: nothing else is loaded, and nothing frames it. */
+/**
+ * Allows its own scripts and styles, requests to this server, and pictures that a reader attached: nothing else is loaded, and nothing may
+ * frame it.
+ */
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -19,11 +22,11 @@ const guards = {
   'content-security-policy': pagePolicy,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
-  // A page that opens this one gets no hold of its window.
+  // A page that opens this one gets no access to its window.
   'cross-origin-opener-policy': 'same-origin',
 }
 
-/** What the page loads, and who uses it. The page itself is `/`, for browsers. */
+/** The files of the page, and its caller. The page itself is `/`, for browsers. */
 export function addPageRoutes(app: FastifyInstance, { page }: Pick<Listening, 'page'>): void {
   app.get<{ Params: { name: string } }>('/page/:name', { config: { scope: 'public' } }, async (request, reply) => {
     const file = await page?.read(`page/${request.params.name}`)
@@ -33,12 +36,12 @@ export function addPageRoutes(app: FastifyInstance, { page }: Pick<Listening, 'p
         `the page has no file '${request.params.name}': reload it, another version may be served now`,
       )
     }
-    // Their names have a hash of what is in them.
+    // Their names contain a hash of their contents.
     reply.headers({ ...guards, 'cache-control': 'public, max-age=31536000, immutable' })
     return sendFile(file, request, reply)
   })
 
-  // A page shows what a key's scopes allow.
+  // The page shows what a key's scopes allow.
   app.get('/api/caller', { config: { scope: 'any' } }, (request) => {
     const { id, scopes, models } = callerOf(request)
     return { id, scopes: [...scopes].filter((scope) => scope !== 'public'), ...(models !== undefined && { models }) }

@@ -1,17 +1,20 @@
 import type { AffinityOutcome } from '../../../../contract/attempts.ts'
 import { type PrefixKey, PrefixMemory } from './prefix-memory.ts'
 
-/** `share`: the part of the prompt that the prefix is, from 0 to 1; absent for a key of the caller's, whose prefix is not known. */
+/** `share`: the length of the prefix as a part of the prompt, from 0 to 1. Absent for a caller's key, whose prefix is unknown. */
 export type AffinityKey = PrefixKey & { readonly share?: number }
 
 export type AffinityOptions = {
-  /** An endpoint is left when its load exceeds the mean this many times, and the mean by more than the request costs there. */
+  /**
+   * A request goes elsewhere if the endpoint's load exceeds this multiple of the mean, and exceeds the mean by more than the request would
+   * cost there.
+   */
   readonly bound?: number
 }
 
-/** An endpoint that may have read a prefix. */
+/** An endpoint that may have a prefix in its cache. */
 type Holder = {
-  /** Its name in the memory of prefixes. */
+  /** Identifies it in the prefix memory. */
   readonly number: number
   readonly breaker: { state(nowMs: number): string }
   readonly outstandingTokens: number
@@ -29,40 +32,40 @@ type Wanted = {
 
 export type Placed = {
   readonly outcome: AffinityOutcome
-  /** Tokens of the prompt that the endpoint is believed to have in its cache. */
+  /** Tokens of the prompt that the endpoint probably has in its cache. */
   readonly cachedTokens: number
-  /** What the endpoint says about that. */
+  /** Records the number of cached tokens that the endpoint reported. */
   learn(inputTokens: number, cachedTokens: number): void
 }
 
 export type Sought<Member> = {
-  /** Of the endpoints that have read the longest prefix and are not too busy, the least loaded. */
+  /** The least loaded of the endpoints that have the longest known prefix and are not too busy. */
   choose(fits: (member: Member) => boolean): Member | undefined
-  /** The request goes to this endpoint. */
+  /** Records that the request goes to this endpoint. */
   place(member: Member): Placed
 }
 
-/** A prefix below this part of the prompt does not decide where it goes. */
+/** A prefix that is a smaller part of the prompt does not influence the choice. */
 const leastShare = 0.1
-/** An endpoint that reports less than this part of what it should have has lost it. */
+/** An endpoint that reports less than this part of the expected tokens has lost the prefix. */
 const lostBelow = 0.1
-/** Shorter prefixes say nothing about a cache, which keeps whole blocks. */
+/** Caches keep whole blocks, so shorter prefixes prove nothing. */
 const leastKnownTokens = 512
-/** Prefixes of a replica that are worth remembering: 64 for each of 16 requests at once. */
+/** The number of prefixes worth remembering for each replica: 64 for each of 16 concurrent requests. */
 const keysPerEndpoint = 1024
 const leastRoom = 100_000
 /** More endpoints are not remembered for one prefix. */
 const maxHolders = 8
 
-/** Which endpoint has a prompt in its cache, and whether it may be used for it. */
+/** Knows which endpoints probably have a prompt in their caches, and whether they may be chosen for it. */
 export class Affinity<Member extends Holder> {
   readonly #standings: Standings<Member>
   readonly #bound: number
   /** By number. */
   readonly #members = new Map<number, Member>()
-  /** Made with the first key. */
+  /** Created with the first key. */
   #memory: PrefixMemory | undefined
-  /** Endpoints that have reported a cached token: only from these, none is news. */
+  /** Endpoints that have ever reported a cached token: only for these, a report of 0 means something. */
   readonly #reporting = new WeakSet<Member>()
 
   constructor(standings: Standings<Member>, { bound = 1.5 }: AffinityOptions = {}) {
@@ -79,7 +82,9 @@ export class Affinity<Member extends Holder> {
     this.#members.delete(member.number)
   }
 
-  /** Where the prompt of a request was read; undefined for a request without keys, and while no endpoint is to be remembered. */
+  /**
+   * The endpoints that may have the request's prompt cached. Undefined for a request without keys, and if no endpoint can be remembered.
+   */
   seek({ affinityKeys, tokens, promptTokens = 0, nowMs }: Wanted): Sought<Member> | undefined {
     if (affinityKeys.length === 0 || this.#members.size === 0) return undefined
     const memory = this.#memoryOf()

@@ -1,7 +1,7 @@
 import { parseObject } from '../../../../base/json.ts'
 import { asText } from '../../transport/loose-json.ts'
 
-/** What a server of Responses wants back of a reasoning item, besides its text. */
+/** The data that a server of Responses wants back with a reasoning item, besides its text. */
 export type Thought = {
   readonly id: string | undefined
   /** The text is a summary, not the thought itself. */
