@@ -17,7 +17,7 @@ type Checks = Pick<Watching, 'log'> & {
   isDraining(): boolean
   /** Whether the program around this server has accepted the request. */
   isAccepted(request: IncomingMessage): boolean
-  /** What a request is told that no route answers. */
+  /** The reply to a request without a route. */
   refuseUnknown(request: FastifyRequest, reply: FastifyReply): AppError
 }
 

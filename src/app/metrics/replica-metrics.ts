@@ -101,7 +101,7 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
   }
 }
 
-/** What the servers are and do now. */
+/** The servers and their current state. */
 function addServerGauges(registry: Registry, readLoad: ReadLoad, tallies: ReplicaTallies): void {
   /** The servers of all models, with their labels. */
   const reports = () =>

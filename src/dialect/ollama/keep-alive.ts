@@ -17,7 +17,7 @@ export function readKeepAlive(value: z.output<typeof keepAlive>): number | undef
   return ms < 0 ? Number.POSITIVE_INFINITY : ms
 }
 
-/** What a request says of how long its model stays loaded. */
+/** A request's wish for how long its model stays loaded. */
 export function keepLoadedBy(value: z.output<typeof keepAlive>): KeepLoaded | undefined {
   const ms = readKeepAlive(value)
   return ms === undefined ? undefined : { ms, field: 'keep_alive' }

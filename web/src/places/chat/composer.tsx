@@ -130,7 +130,7 @@ type AttachmentsProps = {
   readonly onChange: (attachments: readonly Attachment[]) => void
 }
 
-/** What the message has with it, and how to take it off. */
+/** The attachments of the message, with buttons to remove them. */
 function Attachments({ attachments, onChange }: AttachmentsProps) {
   if (attachments.length === 0) return null
   return (
