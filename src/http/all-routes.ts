@@ -34,7 +34,7 @@ import { addTemplateRoutes } from './routes/routes-templates.ts'
 import { addTokenRoutes } from './routes/routes-tokens.ts'
 import type { ServerDeps } from './run/deps.ts'
 
-/** What routes take: each what it uses. */
+/** The dependencies of all routes together. */
 type RouteDeps = ServerDeps &
   OpenaiDialects &
   ResponsesParts & {
@@ -84,7 +84,7 @@ export function addAllRoutes(app: FastifyInstance, deps: RouteDeps): void {
   for (const add of modules) add(app, deps)
 }
 
-/** The paths of this server that generate, for those who ask for one that is not there. */
+/** The paths that generate; replies to requests for other protocols name them. */
 export const generatingPaths: readonly string[] = [
   '/v1/chat/completions',
   '/v1/completions',

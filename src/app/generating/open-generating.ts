@@ -18,7 +18,7 @@ type Surroundings = {
   readonly admitsToolCall: NonNullable<Generating['admitsToolCall']>
 }
 
-/** What generations of all callers use, with the media and the tools that the configuration allows. */
+/** Opens what all generations share, with the media and the tools that the configuration allows. */
 export async function openGenerating(config: LoadedConfig, { log, models, state, watching, admitsToolCall }: Surroundings) {
   const { live, sealerOf, store } = state
   const { onFallback, ...observers } = watching.ofGenerations

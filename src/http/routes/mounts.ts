@@ -1,21 +1,21 @@
-/** A protocol whose clients get other replies from routes that it shares with other protocols. */
+/** A protocol with its own replies on routes that it shares with others. */
 export type Surface = 'llama-stack' | 'unsloth'
 
-/** Where routes are found besides their own paths. */
+/** Other paths of routes. */
 type Mount = {
-  /** What clients write instead of `of`. */
+  /** The prefix that clients write instead of `of`. */
   readonly at: string
   readonly of: string
   readonly surface?: Surface
-  /** The paths below `of`, and all that is below these; of routes that are not served, too. */
+  /** Paths below `of` with everything below them, also of routes that are not served. */
   readonly trees?: readonly string[]
-  /** The paths below `of`, without what is below these. */
+  /** Single paths below `of`. */
   readonly paths?: readonly string[]
-  /** A slip of clients, which is not described to anybody. */
+  /** A mistake of clients: descriptions of the API leave it out. */
   readonly isSlip?: true
 }
 
-/** What Unsloth has of all protocols. */
+/** The routes of all protocols that Unsloth has. */
 const ofAllProtocols = [
   '/audio',
   '/chat/completions',
@@ -66,7 +66,7 @@ const mounts: readonly Mount[] = [
   { at: '/v1/reranking', of: '/v1/rerank', paths: [''] },
 ]
 
-/** The URL of the route that a URL means, and whose path it is written with. */
+/** The URL of the route that a URL means, and the protocol whose path the client wrote. */
 export function routedAs(url: string): { readonly route: string; readonly surface?: Surface | undefined } {
   const end = url.indexOf('?')
   const path = end === -1 ? url : url.slice(0, end)

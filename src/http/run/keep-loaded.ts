@@ -2,7 +2,7 @@ import type { KeepLoaded } from '../../contract/dialect.ts'
 import type { Principal } from '../../contract/principal.ts'
 import type { ServedModel } from '../../contract/served-model.ts'
 
-/** What becomes of a request's wish about how long its model stays loaded: only a key with the scope `admin` decides about that. */
+/** Applies a request's wish about how long its model stays loaded: only a key with the scope `admin` decides about that. */
 export function keepLoaded(wish: KeepLoaded | undefined, { scopes }: Principal) {
   const isAllowed = scopes.has('admin')
   return {
