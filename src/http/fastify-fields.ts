@@ -16,7 +16,7 @@ declare module 'fastify' {
     surface?: Surface
     /** The route's error envelope; default OpenAI's. */
     encodeError?: EncodeError
-    /** The same for a route of several protocols. */
+    /** As `encodeError`, for a route of several protocols. */
     encodeErrorOf?: (request: FastifyRequest) => EncodeError
     /** Programs poll or follow this route: only failures are logged at `info`, and a disconnect is not one. */
     isPolled?: boolean
@@ -28,11 +28,11 @@ declare module 'fastify' {
     takesAnyType?: boolean
     /** The route is served under any host name: probes of containers send that of a service. */
     servesAnyHost?: boolean
-    /** A body that cannot be read counts as none. */
+    /** An unreadable body counts as none. */
     isBodyLenient?: boolean
     /** The form of the headers about limits; default OpenAI's. */
     encodeLimits?: (request: FastifyRequest) => EncodeLimits
-    /** The route only says why there is none: it is not listed as served. */
+    /** The route only explains why it is not supported: it is not listed as served. */
     isRefusal?: boolean
   }
   interface FastifyRequest {
@@ -40,9 +40,9 @@ declare module 'fastify' {
     generation: GenerationFacts | undefined
     /** The protocol whose path the client wrote, of those that answer in their own way. */
     readonly surface: Surface | undefined
-    /** What is shown of it to those who watch the server. */
+    /** The record of the request for those who watch the server. */
     watch: RequestWatch | undefined
-    /** Its prompt stays in the slot that reads it; absent: as any other's. */
+    /** Its prompt stays in the slot that reads it; absent: as for any other. */
     pinsPrompt?: true
     /** The reply to a request of a protocol that is not served. */
     absentReply: ErrorReply | undefined

@@ -11,7 +11,7 @@ import type { Watching } from './run/deps.ts'
 /** The recorded status when the client disconnects before the reply is complete, as in nginx. */
 const clientClosedStatus = 499
 
-/** Counts and logs every request once, when it has ended, with the status that was sent. */
+/** Counts and logs every request once, at its end, with the status that was sent. */
 export function createRequestWatch({ metrics, log, now }: Watching, inFlight: InFlightRequests) {
   /** The status sent on connections whose request did not arrive completely. */
   const refused = new WeakMap<Socket, number>()
@@ -42,7 +42,7 @@ export function createRequestWatch({ metrics, log, now }: Watching, inFlight: In
         {
           requestId: request.id,
           method: request.method,
-          // A path of no route has no pattern that says what it was.
+          // The path of an unknown route has no pattern to identify it.
           ...(route === 'unmatched' ? { path: request.originalUrl.split('?', 1)[0]?.slice(0, 200) } : { route }),
           status,
           durationMs: Math.round(now() - startedMs),
@@ -54,7 +54,7 @@ export function createRequestWatch({ metrics, log, now }: Watching, inFlight: In
     })
   }
 
-  /** Handles input that Node could not parse or that came too late; `watch` may have seen its headers. */
+  /** Handles input that Node could not parse or that arrived too late; `watch` may have seen its headers. */
   function refuse(error: Error, socket: Socket): void {
     const stage = inFlight.stageOf(socket)
     const status = answerClientError(error, socket, stage)
@@ -81,8 +81,8 @@ const problems: ReadonlyMap<unknown, Problem> = new Map([
 ])
 
 /**
- * Replies to input that is not HTTP or does not arrive in time, and returns the status; `undefined` without a reply: a connection that
- * is sending one can only be closed.
+ * Replies to input that is not HTTP or does not arrive in time, and returns the status; `undefined` without a reply: a connection that is
+ * sending one can only be closed.
  */
 function answerClientError(thrown: Error, socket: Socket, stage: ConnectionStage): number | undefined {
   if (!socket.writable || stage === 'replying') {

@@ -55,7 +55,7 @@ function decodeTool({ function: { name, description, parameters } }: ToolWire, i
   }
 }
 
-/** The arguments of earlier calls whose numbers a double does not hold, by their paths. */
+/** The arguments of earlier calls whose numbers do not fit a double, by path. */
 function exactArguments(body: string | undefined): ReadonlyMap<string, string> {
   const exact = new Map<string, string>()
   if (body === undefined) return exact

@@ -44,7 +44,7 @@ export function decodeGenerate(body: unknown, id: string): DecodedOllama {
   }
 }
 
-/** What only a chat template could show to a model. */
+/** Fields that only a chat template could show to a model. */
 function withoutTemplate({ think, system }: GenerateWire): readonly string[] {
   return [...(think ? ['think'] : []), ...(system ? ['system'] : [])]
 }
@@ -75,7 +75,7 @@ function decodePrompt({ prompt, suffix, raw, system, images }: GenerateWire): Pr
   return { type: 'chat', ...plainChat, messages }
 }
 
-/** Where the one or two messages of a prompt, and its images, stand in the body. */
+/** The places of a prompt's one or two messages, and of its images, in the body. */
 function pathsOf({ system, images }: GenerateWire) {
   const shown = [...(images ?? []).map((_, index) => `images[${index}]`), 'prompt']
   return [...(system ? [{ message: 'system', parts: ['system'] }] : []), { message: 'prompt', parts: shown }]

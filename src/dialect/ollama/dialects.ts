@@ -41,7 +41,7 @@ function createDialect(decode: Decode): Dialect {
   }
 }
 
-/** Throws where a caller wants a model to think whose template has nothing for that. */
+/** Throws if a caller requests thinking of a model whose template does not support it. */
 function checkThinking({ reasons, ignored = [] }: StartEvent, { model, thinks }: ReplyStyle): void {
   if (thinks === undefined || thinks === false || reasons === true) return
   if (!ignored.some(([root]) => root === 'reasoning')) return

@@ -10,7 +10,7 @@ const expected = { error: 'seconds, or a duration such as "5m", "-1s" or "0"' }
 /** Seconds, which some clients send as a text, or a duration as Go writes it: `5m`, `1h30m`, `-1s`, `0`. */
 export const keepAlive = z.union([z.number(), z.string().max(64, expected).regex(duration, expected)], expected).nullish()
 
-/** How long a model stays loaded after a request: `Infinity` below 0; undefined where the request does not say. */
+/** How long a model stays loaded after a request: `Infinity` below 0; undefined if the request does not say. */
 export function readKeepAlive(value: z.output<typeof keepAlive>): number | undefined {
   if (value === undefined || value === null) return undefined
   const ms = typeof value === 'number' ? value * 1000 : toMs(value)

@@ -2,11 +2,11 @@ import type { KeepLoaded } from '../../contract/dialect.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 
-/** How a reply is written. */
+/** The form of a reply. */
 export type ReplyStyle = {
   /** As the caller wrote it. */
   readonly model: string
-  /** `text`: an answer in `response`; `raw`: the same with thinking as part of the text. */
+  /** `text`: an answer in `response`; `raw`: as `text`, with thinking as part of it. */
   readonly form: 'chat' | 'text' | 'raw'
   /** The caller asked for no tokens. */
   readonly isEmpty: boolean

@@ -15,7 +15,7 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   request.watch?.failed(error)
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   if (error.retryAfterMs !== undefined) reply.header('retry-after', toRetryAfterSeconds(error.retryAfterMs))
-  // The SDKs of OpenAI and Anthropic would try again, for hours.
+  // Otherwise the SDKs of OpenAI and Anthropic would retry, for hours.
   if (error.code === 'budget-exceeded') reply.header('x-should-retry', 'false')
   const { encodeErrorOf, encodeError } = request.routeOptions.config
   const encode = encodeErrorOf?.(request) ?? encodeError ?? encoderOf(request) ?? encodeOpenaiError
@@ -25,7 +25,7 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   reply.code(status).send(withDetail(request.originalUrl, body))
 }
 
-/** Below `/api`, and of tabbyAPI's own routes, errors also have FastAPI's `detail`: clients of Unsloth, KoboldAI and tabbyAPI read it. */
+/** Below `/api`, and on tabbyAPI's own routes, errors also have FastAPI's `detail`: clients of Unsloth, KoboldAI and tabbyAPI read it. */
 function withDetail(url: string, body: unknown): unknown {
   if (!hasDetail.test(url)) return body
   const { error } = body as { readonly error?: { readonly message?: unknown } }
@@ -43,7 +43,7 @@ function encoderOf(request: FastifyRequest): EncodeError | undefined {
   return matching.sort((a, b) => b.prefix.length - a.prefix.length)[0]?.encodeError
 }
 
-/** Failures of this server name its files; only operators see where they are. The log has them. */
+/** This server's failures name its files; only operators see their folders. The log contains them. */
 export function shownTo(principal: Principal | undefined, error: AppError): AppError {
   if (error.level === 'info' || principal?.scopes.has('admin') === true) return error
   const shown = hidePaths(error.template)
@@ -75,10 +75,10 @@ function toAppError(thrown: unknown): AppError {
   return AppError.from(thrown)
 }
 
-/** An absolute path in a text, of Unix or Windows, and neither a URL's nor a route's; its last part is a group. */
+/** An absolute path in a text, of Unix or Windows, excluding URLs and routes; its last part is a group. */
 const absolutePath = /(?<![\w:/.~-])(?!\/v1\/)(?:~?\/|[A-Za-z]:[\\/])(?:[^\s'"`,;:()<>|/\\]+[\\/])+([^\s'"`,;:()<>|/\\]+)/g
 
-/** A message without the folders of this machine: the names of files stay. */
+/** A message without the folders of this machine; file names stay. */
 export function hidePaths(message: string): string {
   return message.replace(absolutePath, '…/$1')
 }

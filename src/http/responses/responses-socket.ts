@@ -42,17 +42,17 @@ export class ResponsesSockets {
     this.#deps = deps
   }
 
-  /** Serves the responses that a client asks for, until it leaves. */
+  /** Serves the responses that a client requests, until it leaves. */
   serve(socket: WebSocket, request: FastifyRequest, sentKeys: SentKeys | undefined): void {
     const { responses: service, room, memoryBytes, heartbeatMs, stalledReaderMs, now } = this.#deps
     const writer = new SocketWriter(socket, {
-      // Pings are not part of the stream, and find clients that are gone.
+      // Pings are outside the stream, and detect clients that are gone.
       heartbeatMs: heartbeatMs?.() || defaultHeartbeatMs,
       stalledReaderMs: stalledReaderMs ?? defaultStalledReaderMs,
       now,
     })
     const turns = createTurns(this.#deps, request)
-    /** Refusals since something else was sent, and how many of them blame the message itself. */
+    /** Consecutive refusals, and how many of them concern the message itself. */
     let refused = 0
     let invalid = 0
     const send = (event: object, lane: string | undefined) => {
@@ -63,7 +63,7 @@ export class ResponsesSockets {
     const write = (event: object, lane: string | undefined) =>
       writer.send(JSON.stringify(lane === undefined ? event : { ...event, stream_id: lane }))
     const sendError = (error: AppError, lane: string | undefined) => {
-      // One line for all of them.
+      // One log line for all of them.
       if (refused++ === 0) logResponseFailure(request, error)
       const pending = write(encodeErrorEvent(shownTo(request.principal, error), 0), lane)
       if (invalidCodes.has(error.code) && ++invalid === mostInvalid) {
@@ -71,7 +71,7 @@ export class ResponsesSockets {
       }
       return pending
     }
-    /** Why no further response is begun. */
+    /** Why no further response may begin. */
     let stopped: AppError | undefined
     const onIdle = () => {
       if (stopped !== undefined) writer.close(goingAway)
@@ -115,7 +115,7 @@ export class ResponsesSockets {
     for (const { stop } of this.#open) stop(reason)
   }
 
-  /** Closes all that are left. */
+  /** Closes all remaining sockets. */
   close(): void {
     for (const { terminate } of this.#open) terminate()
   }
@@ -127,7 +127,7 @@ type OpenSocket = {
   terminate(): void
 }
 
-/** Parses a message under the limits of bodies. Close the share when its content is not needed. Rejects with `AppError`. */
+/** Parses a message under the limits of bodies. Close the share when its content is no longer needed. Rejects with `AppError`. */
 async function readMessage(message: Buffer, room: BodyRoom): Promise<{ readonly value: unknown; readonly share: BodyShare }> {
   const share = room.open()
   try {

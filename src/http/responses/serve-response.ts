@@ -64,7 +64,7 @@ export function createResponseHandler(deps: Watching & Replying, service: Respon
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly facts: GenerationFacts }
 
-/** A failed response is an error, as in other protocols: clients of whole replies do not look at its status. */
+/** A failed response is an error, as in other protocols: clients of whole replies do not check its status. */
 async function answerWhole(run: ResponseRun, { reply, facts }: Exchange): Promise<unknown> {
   let start: StartEvent | undefined
   let failure: AppError | undefined
@@ -81,7 +81,7 @@ async function answerWhole(run: ResponseRun, { reply, facts }: Exchange): Promis
   return jsonReply(reply, run.snapshot())
 }
 
-/** The keys in a request's header; undefined without one. Throws for a header that cannot be read. */
+/** The keys in a request's header; undefined without one. Throws for an unreadable header. */
 export function readSentKeys({ headers }: Pick<FastifyRequest, 'headers'>): SentKeys | undefined {
   if (headers[providerDataHeader] === undefined) return undefined
   const { callerKeys, ignored } = readProviderData(headers)

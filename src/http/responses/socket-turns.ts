@@ -10,7 +10,7 @@ import type { Watching } from '../run/deps.ts'
 import { beginSpan, clientIdsOf, namesOf, stoppedBy } from '../run/open-run.ts'
 import { noteResponseEvent, unseenFields } from './stream-response.ts'
 
-/** The responses of one socket: each is registered in cancellations and has its line in the log, like a request. */
+/** The responses of one socket: each is registered in cancellations and has a log line of its own, like a request. */
 export function createTurns(deps: Watching, request: FastifyRequest) {
   const { cancellations, now, activity } = deps
   const principal = callerOf(request)
@@ -68,7 +68,7 @@ export function createTurns(deps: Watching, request: FastifyRequest) {
     }
   }
 
-  /** Stops what runs when the client has gone. */
+  /** Stops running responses when the client is gone. */
   function cancelAll(): void {
     for (const handle of running) handle.cancel('client-gone')
   }

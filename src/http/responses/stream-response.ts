@@ -52,14 +52,14 @@ export async function streamRun(
     writer.start()
   } catch (thrown) {
     if (!writer.started) throw thrown
-    // A heartbeat was sent before.
+    // A heartbeat has already been sent.
     await run.fail(thrown, listener)
   } finally {
     writer.end()
   }
 }
 
-/** Streams events that come from elsewhere, until they end or the reader leaves. Rejects only before anything is sent. */
+/** Streams events from elsewhere, until they end or the reader leaves. Rejects only before anything is sent. */
 export async function streamFollowed(
   deps: Watching & Replying,
   { request, reply }: Exchange,
@@ -86,13 +86,13 @@ export async function streamFollowed(
   }
 }
 
-/** Adds the headers about a generation that has started, and about what it does not see. */
+/** Adds the headers about a started generation, and about what it does not see. */
 export function addResponseHeaders({ parts, dropped }: ResponseRun, start: StartEvent | undefined, reply: FastifyReply): void {
   if (start !== undefined) addStartHeaders(start, parts.decoded, reply)
   if (dropped.length > 0) reply.header('x-dragoman-dropped', encodeFields(dropped))
 }
 
-/** What headers would say, for the log of responses that have none. */
+/** The contents of those headers, for the log of responses without headers. */
 export function unseenFields({ parts, dropped }: ResponseRun): { readonly ignored?: string; readonly dropped?: string } {
   const { ignored } = parts.decoded
   return {

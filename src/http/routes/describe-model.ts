@@ -4,7 +4,7 @@ import type { OllamaModel } from '../../dialect/ollama/models.ts'
 import { readAbilities } from '../../dialect/unsloth/template-abilities.ts'
 import type { Models } from '../run/deps.ts'
 
-/** A model with what its engine, its file and its chat template say of it. */
+/** A model with the facts of its engine, its file and its chat template. */
 export async function describeModel(deps: Models, summary: ModelSummary, caller: ModelViewer): Promise<OllamaModel> {
   const { id, aliases, createdAtMs, state, contextLength, kind } = summary
   const { engine, resident } = deps.models.get(id, caller)

@@ -11,7 +11,7 @@ import { createDialectHandler, type DialectDeps } from '../run/serve-dialect.ts'
 
 type Deps = DialectDeps & { readonly messages: Dialect }
 
-/** Anthropic's routes, apart from the list of models, which they share with OpenAI's. */
+/** Anthropic's routes, except the list of models, which is shared with OpenAI's. */
 export function addAnthropicRoutes(app: FastifyInstance, deps: Deps): void {
   const { messages } = deps
   const config = { scope: 'inference', encodeError: messages.encodeError, encodeLimits: () => encodeAnthropicLimits } as const
@@ -37,7 +37,7 @@ export function addAnthropicRoutes(app: FastifyInstance, deps: Deps): void {
   )
 }
 
-/** Errors name their request themselves. */
+/** Errors contain the request's id themselves. */
 function nameRequest({ id }: FastifyRequest, reply: FastifyReply, done: () => void): void {
   reply.header(requestIdHeader, id)
   done()

@@ -15,7 +15,7 @@ import { createScoringHandler } from '../run/scoring-call.ts'
 import { createDialectHandler, type DialectDeps } from '../run/serve-dialect.ts'
 import { pathOn } from './mounts.ts'
 
-/** The paths of each generating dialect; clients of different ages use different ones. */
+/** The paths of each generating dialect; older and newer clients use different ones. */
 export const stackRoutes = [
   { dialect: stackDialects.chat, paths: ['/v1/inference/chat-completion'] },
   { dialect: stackDialects.completion, paths: ['/v1/inference/completion'] },
@@ -31,7 +31,7 @@ export const stackRoutes = [
 
 type StackDeps = DialectDeps & { readonly servedRoutes: () => readonly ServedRoute[] }
 
-/** llama-stack's routes, apart from the models, which it shares with other protocols. */
+/** llama-stack's routes, except the models, which are shared with other protocols. */
 export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void {
   const { models, version, servedRoutes } = deps
   const config = { scope: 'inference', encodeError: encodeStackError } as const
@@ -58,7 +58,7 @@ export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void
   app.get('/v1/version', { config: open }, () => ({ version }))
 }
 
-/** Reasons of failures name files of this server. */
+/** Without reasons of failures, which name files of this server. */
 function describeProvider(model: ModelSummary) {
   const { state } = model
   return encodeProvider(state.type === 'failed' ? { ...model, state: { ...state, reason: hidePaths(state.reason) } } : model)

@@ -9,7 +9,7 @@ import { type Models, type Replying, systemFingerprint, type Watching } from '..
 import { type ModelQuery, modelOfQuery } from '../run/model-query.ts'
 import { withRun } from '../run/serve-call.ts'
 
-/** Model details, as tabbyAPI's card and llama-server's properties, of `?model=` or the default model. */
+/** Details of a model, as tabbyAPI's card and llama-server's properties, by `?model=` or of the default model. */
 export function addModelRoutes(app: FastifyInstance, deps: Models & Watching & Replying): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
 
@@ -22,7 +22,7 @@ export function addModelRoutes(app: FastifyInstance, deps: Models & Watching & R
   app.get<ModelQuery>('/props', { config }, async (request, reply) => {
     const name = modelOfQuery(request, deps)
     const model = deps.models.get(name, callerOf(request))
-    // Some properties are only known once the model is loaded; llama-server has no reply before that either.
+    // Some properties are known only after the load; llama-server does not reply before that, either.
     await withRun(deps, request, reply, (caller) =>
       withTicket({ ...caller, model }, async ({ ticket }) => ticket.ready(caller.signal), 'free'),
     )

@@ -17,16 +17,16 @@ import type { Models } from '../run/deps.ts'
 
 type Query = Readonly<Record<string, unknown>>
 
-/** A model with what its file says. */
+/** A model with the facts of its file. */
 type Shown = ModelSummary & { readonly file: ModelFileFacts | undefined }
 
-/** How a protocol shows models. */
+/** The form of models in a protocol. */
 type ModelForm = {
   list(models: readonly Shown[], query: Query): unknown
   one(model: Shown): unknown
   readonly encodeError: EncodeError
   readonly encodeLimits: EncodeLimits
-  /** The header of its replies that has the id of the request. */
+  /** The header of its replies that contains the request's id. */
   readonly requestIdHeader?: string
 }
 
@@ -50,7 +50,7 @@ const llamaStack: ModelForm = {
   encodeLimits: encodeOpenaiLimits,
 }
 
-/** The models, in the form of the protocol that the client speaks. */
+/** The models, in the form of the client's protocol. */
 export function addModelListRoutes(app: FastifyInstance, { models, modelFiles }: Models): void {
   const encodeLimits = (request: FastifyRequest) => formOf(request).encodeLimits
   const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
@@ -85,7 +85,7 @@ function formOf({ headers, surface }: FastifyRequest): ModelForm {
   return isFromStackClient(headers) ? llamaStack : openai
 }
 
-/** Whether a client of llama-stack asks. */
+/** Whether the client is one of llama-stack's. */
 export function isFromStackClient(headers: FastifyRequest['headers']): boolean {
   return headers['x-llamastack-client-version'] !== undefined || /LlamaStackClient\//.test(headers['user-agent'] ?? '')
 }

@@ -22,7 +22,7 @@ export function addTemplateRoutes(app: FastifyInstance, deps: Generating & Model
   for (const url of ['/v1/templates', '/v1/template/list']) {
     app.get<ModelQuery>(url, reading, async (request, reply) => {
       const model = deps.models.get(modelOfQuery(request, deps), callerOf(request))
-      // Whether the model has its own template is only known once it is loaded.
+      // Whether the model has a template of its own is known only after its load.
       await withRun(deps, request, reply, ({ signal }) => loadModel(model, signal))
       return list(model.engine)
     })

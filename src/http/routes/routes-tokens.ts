@@ -48,7 +48,7 @@ export function addTokenRoutes(app: FastifyInstance, deps: Generating & Models &
     { config },
     answerText(decodeTokenDecode, (text) => ({ text })),
   )
-  // text-generation-webui's.
+  // text-generation-webui's route.
   app.post(
     '/v1/internal/encode',
     { config },
@@ -70,7 +70,7 @@ export function addTokenRoutes(app: FastifyInstance, deps: Generating & Models &
       (tokens) => ({ length: tokens.length }),
     ),
   )
-  // The second is that of clients that have a base URL with `/v1`.
+  // The second path is for clients whose base URL has `/v1`.
   for (const path of ['/tokenize', '/v1/tokenize']) {
     const handler = createCallHandler(deps, (body, { principal }) => {
       const {

@@ -14,7 +14,7 @@ type DebugDeps = Models & Watching & Operating & Replying
 /** More than a server keeps. */
 const allRequests = 10_000
 
-/** The same handler, for requests that may have a `debug_config`: those of operators, while the server has the door for it. */
+/** Wraps a handler for requests that may have a `debug_config`: only operators' requests, and only with `server.debug`. */
 export function withDebugConfig(deps: DebugDeps, handler: Handler, object: string): Handler {
   if (deps.debugs !== true) return handler
   return (request, reply) => {
@@ -41,7 +41,7 @@ async function sendMetrics(deps: DebugDeps, { request, reply, body, object }: As
   reply.hijack()
 }
 
-/** The requests of a model that the server remembers: those that ended, in order, and those that run. */
+/** The requests of a model that the server remembers: ended ones in order, then running ones. */
 export async function requestsOf({ activity }: Watching, model: string): Promise<readonly RequestSnapshot[]> {
   const page = await activity?.read({ recent: allRequests, limit: allRequests })
   return (page?.requests ?? []).filter((request) => request.model === model)
@@ -52,7 +52,7 @@ export async function endedSinceReset(deps: Watching, model: string): Promise<re
   return (await requestsOf(deps, model)).filter(({ endedAtMs }) => endedAtMs !== undefined && endedAtMs > resetAtMs)
 }
 
-/** When the models of a server were reset last. */
+/** When the models of a server were last reset. */
 const resets = new WeakMap<Watching['cancellations'], Map<string, number>>()
 
 export function resetsOf({ cancellations }: Watching): Map<string, number> {

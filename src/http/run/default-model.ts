@@ -5,15 +5,15 @@ import type { Models } from './deps.ts'
 
 type Deps = Pick<Models, 'lifecycle'> & {
   readonly models: Pick<Catalogue, 'list'>
-  /** The request is for embeddings: a model that was loaded to embed comes first. */
+  /** The request is for embeddings: prefer a model that was loaded to embed. */
   readonly embeds?: boolean
-  /** The request is for a ranking: a model that is known to rank comes first. */
+  /** The request is for a ranking: prefer a model that is known to rank. */
   readonly ranks?: boolean
 }
 
 /**
- * The model for requests that name none, of those that the caller may use: the one that an operator loaded last, while it is loaded; else
- * the one called `default`, else the first.
+ * The model for requests without one, among those that the caller may use: the one that an operator loaded last, while it is loaded;
+ * otherwise the one called `default`, or the first.
  */
 export function defaultModelName({ models, lifecycle, embeds = false, ranks = false }: Deps, viewer: ModelViewer): string {
   const listed = models.list(viewer)
@@ -26,7 +26,7 @@ export function defaultModelName({ models, lifecycle, embeds = false, ranks = fa
 }
 
 type Wanted = Deps & {
-  /** The field that names the model. */
+  /** The field for the model. */
   readonly field?: string
 }
 

@@ -15,7 +15,7 @@ type EmbedCall = {
   encode(result: EmbedResult): unknown
 }
 
-/** The handler of calls for embeddings, in any protocol, with keys that the caller brings for the servers behind a model. */
+/** The handler of calls for embeddings, in any protocol, with the caller's keys for the servers behind a model. */
 export function createEmbedHandler(
   deps: Models & Watching,
   decode: (body: unknown) => EmbedCall,
@@ -36,7 +36,7 @@ export function createEmbedHandler(
   })
 }
 
-/** Whether other servers run the model; not for a model that is not there, which fails later. */
+/** Whether other servers run the model; false for an unknown model, which fails later. */
 function hasServers(models: readonly ModelSummary[], name: string): boolean {
   return models.some(({ id, aliases, servers }) => servers !== undefined && (id === name || aliases.includes(name)))
 }

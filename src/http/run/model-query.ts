@@ -6,7 +6,7 @@ import type { Models } from './deps.ts'
 /** A route whose query may name a model. */
 export type ModelQuery = { readonly Querystring: { readonly model?: string | readonly string[] } }
 
-/** The model that `?model=` names, or the default one. */
+/** The model in `?model=`, or the default one. */
 export function modelOfQuery(request: FastifyRequest<ModelQuery>, deps: Pick<Models, 'models' | 'lifecycle'>): string {
   const { model } = request.query
   const name = typeof model === 'string' || model === undefined ? model : model[0]

@@ -36,9 +36,9 @@ export function openRun(
   const principal = callerOf(request)
   const keys = readCancelKeys({ headers: request.headers, body })
   const handle = cancellations.open({ id, owner: principal.id, ...keys })
-  // A GET asks about a model, again and again, and has it do nothing.
+  // A GET only polls a model, and has it do nothing.
   const span = request.method === 'GET' ? undefined : beginSpan(tracing, request)
-  // What asks about a model is not shown: only a request that begins work is.
+  // Only requests that begin work are shown.
   const { url: route = 'unmatched' } = request.routeOptions
   const { sessionId: session } = keys
   const call = { id, requestId: request.id, owner: principal.id, route }
@@ -77,7 +77,7 @@ export function openRun(
   }
 }
 
-/** What of a context ends its request, and observes what is done for it then. */
+/** The parts of a context that end its request, and that observe late work. */
 export function stoppedBy(
   handle: RunHandle,
 ): Pick<CallerContext, 'signal' | 'onTokensAfterCancel' | 'onWorkEnded' | 'onLimit' | 'onModel'> {
@@ -90,19 +90,19 @@ export function stoppedBy(
   }
 }
 
-/** The span of a request; undefined where it is not recorded. */
+/** The span of a request; undefined if it is not recorded. */
 export function beginSpan(tracing: Watching['tracing'], request: FastifyRequest): RequestSpan | undefined {
   if (tracing === undefined) return undefined
   const { url: route = 'unmatched' } = request.routeOptions
   return tracing.begin({ method: request.method, route, key: callerOf(request).id, parent: readTrace(request) })
 }
 
-/** The names of a generation that its span has. */
+/** The names of a generation for its span. */
 export function namesOf(facts: GenerationFacts | undefined) {
   return { replyId: facts?.generationId, requestedModel: facts?.requestedModel }
 }
 
-/** The trace, which is the client's where no span is recorded, what the client calls its session, and the version that it wants. */
+/** The trace, which is the client's if no span is recorded, the client's session, and the version that it asks for. */
 export function clientIdsOf(
   request: FastifyRequest,
   { sessionId: session }: CancelKeys,

@@ -50,7 +50,7 @@ export async function runService(
 type ServiceModel = { readonly model: ServedModel; readonly services: Services }
 type Wanted = { readonly kind: ServiceKind; readonly name: string | undefined; readonly viewer: ModelViewer }
 
-/** The model for a request, and its services; without a name, the first that has the service. Throws where there is none. */
+/** The model for a request, and its services; without a name, the first that has the service. Throws without one. */
 async function findServiceModel({ models }: Pick<Models, 'models'>, { kind, name, viewer }: Wanted): Promise<ServiceModel> {
   if (name !== undefined) {
     const named = withService(await models.find(name, viewer), kind)

@@ -11,7 +11,7 @@ import { addIgnored } from '../reply/reply-headers.ts'
 import type { Watching } from './deps.ts'
 import { type CallerContext, openRun } from './open-run.ts'
 
-/** A decoded call that is answered with one JSON value. */
+/** A decoded call whose reply is one JSON value. */
 export type Call = {
   readonly ignored: readonly string[]
   /** The caller's names for paths in the canonical request. */
@@ -31,7 +31,7 @@ export function createCallHandler(deps: Watching, decode: DecodeCall) {
   })
 }
 
-/** The same for calls without a required body; `decode` gets undefined without one. */
+/** As `createCallHandler`, for calls without a required body; `decode` gets undefined without one. */
 export function createBodilessCallHandler(deps: Watching, decode: DecodeCall) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { body, exactBody } = takeBody(request)
@@ -46,7 +46,7 @@ export function createBodilessCallHandler(deps: Watching, decode: DecodeCall) {
   }
 }
 
-/** Runs work for a caller, which is cancelled when the caller disconnects. */
+/** Runs work for a caller; it is cancelled when the caller disconnects. */
 export async function withRun<T>(
   deps: Watching,
   request: FastifyRequest,

@@ -25,7 +25,7 @@ import { openRun } from './open-run.ts'
 export type DialectDeps = Generating & Models & Watching & Keeping & Replying
 
 type HandlerOptions = {
-  /** The field of a body that names the model; without it, a request is for the default model. */
+  /** The field of a body for the model; without it, a request is for the default model. */
   readonly modelField?: string
   /** A request has to name its model. */
   readonly hasDefaultModel?: false
@@ -101,7 +101,7 @@ export function createDialectHandler(
     return keptGeneration(generation, { store, toStored, owner: callerOf(request).id, onFailure })
   }
 
-  /** Not in the handler, which would keep the body. */
+  /** Not in the handler, which would keep the body alive. */
   function takeInput(request: FastifyRequest): ReturnType<typeof takeRequiredBody> {
     const input = takeRequiredBody(request)
     if (hasDefaultModel === false) return input
@@ -151,7 +151,7 @@ function withPinnedPrompts(call: DecodedCall): DecodedCall {
 
 type Noting = { readonly call: DecodedCall; readonly facts: GenerationFacts }
 
-/** The same generation, whose start the call checks, and whose events are also noted for the log. */
+/** Wraps a generation: the call checks its start, and its events are noted for the log. */
 function noted({ run }: Generation, { call, facts }: Noting): Generation {
   return {
     run: (emit) =>
@@ -171,8 +171,8 @@ type StreamArgs = {
 }
 
 /**
- * Whether a client reads frames about tools of the server, which has to be asked for with Unsloth's own field. OpenAI's SDKs, which say who they
- * are, fail on them; not where Unsloth's routes are named.
+ * Whether a client reads frames about server tools, which Unsloth's own field requests. OpenAI's SDKs, which identify themselves, fail on
+ * them, except on Unsloth's routes.
  */
 function readsToolFrames({ surface, headers }: FastifyRequest): boolean {
   return surface === 'unsloth' || headers['x-stainless-lang'] === undefined

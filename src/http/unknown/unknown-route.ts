@@ -5,7 +5,7 @@ import { nearestRoute, replyOfAbsentProtocol } from './absent-protocols.ts'
 import { whyRouteIsAbsent } from './absent-routes.ts'
 
 type Known = {
-  /** The routes that generate, for clients of other protocols. */
+  /** The generating routes, for clients of other protocols. */
   readonly served: readonly string[]
   /** The server is one process of several. */
   readonly isOneOfSeveral: boolean

@@ -10,9 +10,8 @@ import { collectText, completeFeed, type Reading, readNow, TextFeed } from '../s
 type ArgumentsEnd = { readonly delta: string; readonly outcome: CallOutcome }
 
 /**
- * Reads the arguments of one call that another server has parsed, in any pieces, by the rule of `readArguments`: what is JSON stays as
- * it is, what has a certain meaning is repaired, and everything else is passed on unchanged, as unparseable. Empty arguments are an
- * empty object.
+ * Reads the arguments of one call that another server has parsed, in any pieces, by the rule of `readArguments`: JSON stays unchanged, text
+ * with a certain meaning is repaired, and everything else is passed on unchanged, as unparseable. Empty arguments are an empty object.
  */
 export class CallArguments {
   readonly #tool: FunctionTool
@@ -27,7 +26,7 @@ export class CallArguments {
   #out = ''
   #written = ''
   #writtenTo = 0
-  /** What came after the object was complete, or broken. */
+  /** The text after the object was complete, or broken. */
   #after = ''
 
   constructor(tool: FunctionTool) {
@@ -48,12 +47,12 @@ export class CallArguments {
     return this.#state === 'complete' || this.isOpening
   }
 
-  /** An empty object so far, which may only open the arguments. */
+  /** So far an empty object, which may only open the arguments. */
   get isOpening(): boolean {
     return isEmptyObject(this.#held)
   }
 
-  /** Adds a piece; returns the arguments that are certain by now. */
+  /** Adds a piece; returns the arguments that are now certain. */
   push(piece: string): string {
     if (this.#state !== 'reading') {
       this.#after += piece
@@ -117,7 +116,7 @@ export class CallArguments {
     this.#passOn()
   }
 
-  /** Passes on what was read and not written, unchanged. */
+  /** Passes on unchanged what was read but not written. */
   #passOn(): void {
     this.#write(this.#feed.recorded(this.#writtenTo))
   }
@@ -154,12 +153,12 @@ function withoutEmptyOpening(text: string): string {
   return text.replace(/^\s*(?:(?:\{\s*\}|null)\s*(?=\{|null))*/, '')
 }
 
-/** Whether it may still turn out to be such an opening; no proxy writes it with so much white space. */
+/** Whether the text may still turn out to be such an opening; no proxy writes it with this much white space. */
 function mayBeEmpty(object: string): boolean {
   return object.length < 64 && /^\{\s*(?:\}\s*)?$/.test(object)
 }
 
-/** Arguments that do not begin as an object: nothing, an object inside a string, or the text of the only parameter. */
+/** Arguments that do not begin as an object: an empty text, an object inside a string, or the text of the only parameter. */
 function endHeld(held: string, tool: FunctionTool): ArgumentsEnd {
   const raw = held.trim()
   if (/^(?:null)*$/.test(raw)) return { delta: '{}', outcome: {} }

@@ -4,12 +4,12 @@ import type { JsonObject } from '../../contract/request.ts'
 /** The types of JSON Schema. */
 export type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null'
 
-/** A schema, and the document (`root`) that its references point into. Undefined where nothing is declared. */
+/** A schema, and the document (`root`) that its references point into. Undefined without a declaration. */
 export type Declared = { readonly schema: unknown; readonly root: unknown } | undefined
 
-/** References that are followed in a row. */
+/** The longest chain of references to follow. */
 const maxReferences = 16
-/** Schemas that are searched for one answer: a caller's schemas may refer to each other in any way. */
+/** The most schemas to search for one answer: a caller's schemas may refer to each other in any way. */
 const maxSchemas = 1000
 
 type AllowedTypes = ReadonlySet<JsonType> | undefined
@@ -53,7 +53,7 @@ function typesIn(schema: JsonObject, root: unknown, known: Map<JsonObject, Allow
   return undefined
 }
 
-/** What is declared for one property of an object. */
+/** The declaration of one property of an object. */
 export function propertyOf(declared: Declared, key: string): Declared {
   return findIn(declared, ({ properties, additionalProperties }) => ({
     own: isObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined,
@@ -61,12 +61,12 @@ export function propertyOf(declared: Declared, key: string): Declared {
   }))
 }
 
-/** What is declared for the items of an array. */
+/** The declaration of an array's items. */
 export function itemOf(declared: Declared): Declared {
   return findIn(declared, ({ items }) => ({ own: isObject(items) ? items : undefined }))
 }
 
-/** What one schema declares for a member: by name, or for all members that it does not name. */
+/** The declarations of one schema for a member: by name, or for all members that it does not name. */
 type MemberSchemas = { readonly own: unknown; readonly other?: unknown }
 
 /** The first declaration by name in a schema and its parts, or else the one for members without a name. */

@@ -1,7 +1,7 @@
 import { isObject } from '../../base/json.ts'
 import type { JsonObject } from '../../contract/request.ts'
 
-/** References are written out where they stand, and a few lines can refer to millions of schemas. */
+/** References are written out in place, and a few lines can refer to millions of schemas. */
 const maxSchemas = 2_000
 const types = ['string', 'number', 'integer', 'boolean', 'array', 'object']
 /** Keywords whose value may be null. */
@@ -16,9 +16,9 @@ type Place = {
 }
 
 /**
- * The schema of a tool's parameters in the words that every template knows: an object with properties, each with one type, without
- * nulls, booleans and references in place of schemas. What cannot be said in these words stands as JSON in the description. Equal to
- * the given schema if that is plain; undefined where the result would be too large.
+ * The schema of a tool's parameters in the vocabulary that every template knows: an object with properties, each with one type, without
+ * nulls, booleans and references in place of schemas. The remaining keywords become JSON in the description. Equal to the given schema if
+ * that is plain; undefined if the result would be too large.
  */
 export function plainSchema(schema: JsonObject): JsonObject | undefined {
   const count = { schemas: 0 }
@@ -68,7 +68,7 @@ function plainKeywords(schema: JsonObject, place: Place): JsonObject {
   return unsaid.length === 0 ? plain : noted(plain, Object.fromEntries(unsaid))
 }
 
-/** A reference with the schema that it refers to. One to a schema around it, or to nothing, stays in words. */
+/** A reference replaced by its schema. One to a surrounding schema, or to a missing one, stays in words. */
 function written(reference: string, { $ref: _, ...beside }: JsonObject, place: Place): JsonObject {
   const target = place.open.includes(reference) ? undefined : lookUp(place.document, reference)
   if (!isObject(target)) return noted(plainKeywords(beside, place), { $ref: reference })
@@ -103,7 +103,7 @@ function plainType(value: unknown, unsaid: [string, unknown][]): [string, unknow
 
 type Branches = { readonly branches: readonly unknown[]; readonly unsaid: [string, unknown][]; readonly place: Place }
 
-/** One branch, or one that may be null, is said as it is; of several, only the type and the properties. */
+/** One branch, or one that may be null, is written in place; of several branches, only the type and the properties. */
 function plainBranches(keyword: string, { branches, unsaid, place }: Branches): [string, unknown][] {
   const isNull = (branch: unknown) => isObject(branch) && branch.type === 'null'
   const others = branches.filter((branch) => !isNull(branch)).map((branch) => plainPart(branch, place))
@@ -132,7 +132,7 @@ function typed(schema: JsonObject): JsonObject {
   return schema.items === undefined ? schema : { ...schema, type: 'array' }
 }
 
-/** With something of a schema as JSON in its description. */
+/** Adds the rest of a schema as JSON to its description. */
 export function noted(schema: JsonObject, rest: unknown): JsonObject {
   const { description } = schema
   const note = `JSON Schema: ${JSON.stringify(rest)}`

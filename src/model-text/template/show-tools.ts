@@ -3,12 +3,12 @@ import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 import { isForeignAt, plainText } from '../../jinja/values/foreign-text.ts'
 import { noted, plainSchema } from './plain-schema.ts'
 
-/** Renders the declaration of one tool, with the origin of its characters; undefined where the template refuses it. */
+/** Renders the declaration of one tool, with the origin of its characters; undefined if the template refuses it. */
 type Declare = (tool: FunctionTool) => string | undefined
 
 /**
- * The tool as a template can show it: as it is; with a plain schema, where the template refuses the given one or drops parameters of it;
- * or with the whole schema as text in the description.
+ * The tool in the first form that a template shows: unchanged; with a plain schema, if the template refuses the given one or drops
+ * parameters of it; or with the whole schema as text in the description.
  */
 export function showTool(tool: FunctionTool, declare: Declare): FunctionTool {
   const { parameters } = tool
@@ -21,7 +21,7 @@ export function showTool(tool: FunctionTool, declare: Declare): FunctionTool {
   return candidates.find((each) => shows(declare(each), names)) ?? inWords(tool, parameters)
 }
 
-/** For templates that print a tool's parameters, but not those inside of them: these are in the description. */
+/** For templates that print a tool's parameters, but not nested ones: those go into the description. */
 function flat(plain: JsonObject): JsonObject {
   const properties = Object.entries(Object(plain.properties)).map(([name, schema]) => {
     return [name, namesIn(schema).size === 0 ? schema : noted(Object(schema), schema)]

@@ -15,9 +15,9 @@ export type TemplateMessage = { readonly role: string; readonly content: string 
 export type Spelling = Pick<CallTraits, 'objectArguments' | 'anyArguments' | 'nineCharacterIds'> & {
   /** Content must be a list of parts; a plain string is not rendered. */
   readonly typedContent: boolean
-  /** What must have a description, even if empty: nothing, tools, or tools and their parameters. */
+  /** What requires a description, even an empty one: nothing, tools, or tools and their parameters. */
   readonly descriptions: 'optional' | 'tools' | 'parameters'
-  /** Where the reasoning of an earlier turn is read from; undefined if the template never prints it. */
+  /** The field that contains the reasoning of an earlier turn; undefined if the template never prints it. */
   readonly reasoningField: ReasoningField | 'content' | undefined
 }
 
@@ -30,7 +30,7 @@ export function thinkingPart(text: string): JsonObject {
   return { type: 'thinking', thinking: text }
 }
 
-/** Encodes turns, whose texts are foreign, in the form that this template expects. All else that a caller names becomes foreign. */
+/** Encodes turns, whose texts are foreign, in the form that this template expects. Other names from a caller become foreign. */
 export function encodeMessages(messages: readonly Turn[], spelling: Spelling): TemplateMessage[] {
   return messages.map((message) => encodeMessage(message, spelling))
 }
@@ -70,7 +70,7 @@ function encodeMessage(given: Turn, spelling: Spelling): TemplateMessage {
   }
 }
 
-/** The turn with ids of calls as the template takes them. */
+/** The turn with ids of calls in the template's form. */
 export function spellIds(turn: Turn, { nineCharacterIds }: Pick<Spelling, 'nineCharacterIds'>): Turn {
   if (!nineCharacterIds) return turn
   if (turn.role === 'tool') return { ...turn, toolCallId: nineCharacterId(turn.toolCallId) }
@@ -106,12 +106,12 @@ function describeParameters(parameters: JsonObject): JsonObject {
   return { ...parameters, properties: Object.fromEntries(described) }
 }
 
-/** Joins text parts with line breaks, like vLLM and llama.cpp; engines refuse the parts that they do not support. */
+/** Joins text parts with line breaks, like vLLM and llama.cpp; engines refuse unsupported parts. */
 export function joinText(content: readonly ContentPart[]): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-/** Generated arguments may be invalid JSON, or not an object: where a template requires an object, it gets the text inside one. */
+/** Generated arguments may be invalid JSON, or not an object: if a template requires an object, the text is wrapped in one. */
 function spellArguments(text: string, { objectArguments, anyArguments }: Spelling): unknown {
   const data = objectArguments ? parseJson(text) : undefined
   if (data !== undefined && (isObject(data) || anyArguments)) return new ForeignJson(text)

@@ -16,7 +16,7 @@ import type { CallerContext } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
 import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
 
-/** Routes that llama-server refuses without an option for them, and what is so instead. */
+/** Routes that llama-server refuses without their option, and what applies instead. */
 const notSupported = [
   ['/props', "This server does not support changing global properties: they are those of the model's configuration"],
   [
@@ -25,7 +25,7 @@ const notSupported = [
   ],
 ] as const
 
-/** llama-server's own routes; those that it shares with OpenAI are theirs, also without `/v1`. */
+/** llama-server's own routes; those shared with OpenAI are registered there, also without `/v1`. */
 export function addLlamaServerRoutes(app: FastifyInstance, deps: DialectDeps): void {
   const { lifecycle } = deps
   const config = { scope: 'inference', encodeError: encodeLlamaServerError } as const
@@ -51,7 +51,7 @@ export function addLlamaServerRoutes(app: FastifyInstance, deps: DialectDeps): v
       return { ignored, nameOf, run }
     }),
   )
-  // Slots are those of the model, and nobody's prompts are in them.
+  // Slots are the model's; they show nobody's prompts.
   app.get<ModelQuery>('/slots', { config }, (request) => {
     const { engine, scheduler } = deps.models.get(modelOfQuery(request, deps), callerOf(request))
     const { slots, busy } = scheduler.load
@@ -73,7 +73,7 @@ export function addLlamaServerRoutes(app: FastifyInstance, deps: DialectDeps): v
       const { name, ignored } = readModelName(body)
       const run = async ({ signal }: CallerContext) => {
         await lifecycle.find({ name }, signal)
-        // The reply does not wait for the load: GET /models tells its state.
+        // The reply does not wait for the load: GET /models reports its state.
         const wanted = { name, settings: {}, reloads: false, endsRequests: false }
         lifecycle.load(wanted, { principal, signal: new AbortController().signal }).catch((error: unknown) => {
           deps.log.warn({ err: error, model: name }, 'a load failed')

@@ -10,7 +10,7 @@ import type { Models, Operating, Watching } from '../../run/deps.ts'
 import type { CallerContext } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
 
-/** MLC-LLM's routes for those who look into an engine; without `server.debug`, there are none. */
+/** MLC-LLM's routes for inspecting an engine; only with `server.debug`. */
 export function addMlcRoutes(app: FastifyInstance, deps: Models & Watching & Operating): void {
   if (deps.debugs !== true) return
   const config = { scope: 'admin', encodeError: encodeOpenaiError } as const
@@ -46,5 +46,5 @@ export function addMlcRoutes(app: FastifyInstance, deps: Models & Watching & Ope
   }
 }
 
-/** How long cancelled requests get to end. */
+/** How long cancelled requests may take to end. */
 const endingMs = 5000

@@ -17,7 +17,7 @@ import { addIgnored } from '../../reply/reply-headers.ts'
 import type { Models, Replying, Watching } from '../../run/deps.ts'
 import { openRun } from '../../run/open-run.ts'
 
-/** Ollama's routes that change which models there are: most of them are refused in words that its clients show. */
+/** Ollama's routes that change the set of models: most of them are refused in words that its clients show. */
 export function addOllamaPullRoutes(app: FastifyInstance, deps: Models & Watching & Replying): void {
   const { lifecycle, models } = deps
   const config = { scope: 'inference', encodeError: encodeOllamaError, takesAnyType: true } as const
@@ -63,7 +63,7 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: Models & Watchin
       },
     })
   }
-  // A file that is not there is uploaded next, which is refused in words.
+  // A client then uploads the missing file, which is refused in words.
   app.head('/api/blobs/:digest', { config: { ...config, isRefusal: true } }, (_request, reply) => reply.code(404).send())
   for (const path of ['/api/me', '/api/signout']) {
     app.post(path, { config: { ...config, isRefusal: true } }, (request) => {
@@ -73,7 +73,7 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: Models & Watchin
   }
 }
 
-/** Its own words are in the reply. */
+/** The reply has words of its own. */
 function refused(): AppError {
   return new AppError('route-not-found', 'this route of Ollama is not served')
 }
@@ -99,7 +99,7 @@ function succeed(deps: Watching & Replying, reply: FastifyReply, isStreamed: boo
 
 type Pulling = { readonly name: string; readonly isStreamed: boolean }
 
-/** Fetches a model and serves it. What can be known before the first byte is refused with its status. */
+/** Fetches a model and serves it. Faults known before the first byte are refused with their status. */
 async function pull(
   deps: Models & Watching & Replying & { readonly lifecycle: NonNullable<Models['lifecycle']> },
   { name, isStreamed }: Pulling,

@@ -27,7 +27,7 @@ import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.
 import { describeModel } from '../describe-model.ts'
 import { addOllamaPullRoutes } from './routes-ollama-pull.ts'
 
-/** Ollama's routes, whose clients look for them without a prefix. */
+/** Ollama's routes, which its clients expect without a prefix. */
 export function addOllamaRoutes(app: FastifyInstance, given: DialectDeps): void {
   const deps = { ...given, models: given.models.inAnyCase }
   const config = { scope: 'inference', encodeError: encodeOllamaError, takesAnyType: true } as const
@@ -66,7 +66,7 @@ async function requireBody({ body }: FastifyRequest): Promise<void> {
   if (body === undefined) throw new AppError('invalid-json', 'missing request body')
 }
 
-/** Loads a model, or unloads it with a `keep_alive` of 0; the reply is one object, also to a request that asks for a stream. */
+/** Loads a model, or unloads it with a `keep_alive` of 0; the reply is one object, even if a stream was requested. */
 async function load(deps: DialectDeps, decode: (body: unknown) => DecodedOllama, { request, reply }: Exchange): Promise<unknown> {
   const { body } = takeRequiredBody(request)
   const { request: wanted, keepLoaded: wish, style, ignored, nameOf } = decode(body)

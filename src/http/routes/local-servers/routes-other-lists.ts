@@ -9,7 +9,7 @@ import { defaultModelName } from '../../run/default-model.ts'
 import type { Models } from '../../run/deps.ts'
 import { describeModel } from '../describe-model.ts'
 
-/** The lists of LM Studio and text-generation-webui, which their clients ask before they use OpenAI's routes. */
+/** The lists of LM Studio and text-generation-webui, which their clients read before they use OpenAI's routes. */
 export function addOtherLists(app: FastifyInstance, deps: Models): void {
   const { models } = deps
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const

@@ -43,7 +43,7 @@ export function addTabbyRoutes(app: FastifyInstance, deps: DialectDeps): void {
   app.get('/v1/model/embedding/list', reading, (request) => encodeModelList(embedders(request)))
   app.get('/v1/model/embedding', reading, (request) => {
     const ready = embedders(request).filter(({ state }) => state.type === 'ready')
-    // The one that was loaded to embed, else the one that was loaded last.
+    // The model loaded to embed, otherwise the one loaded last.
     const active = deps.lifecycle?.active()?.id
     const model = ready.find(({ id }) => id === loaded.embedding) ?? ready.find(({ id }) => id === active) ?? ready[0]
     if (model === undefined) throw new AppError('invalid-request', 'no model that embeds is loaded')
@@ -122,7 +122,7 @@ function addLoading(app: FastifyInstance, deps: DialectDeps, { lifecycle, loaded
     }
   })
 
-  /** The events of a load. What can be known before it begins is refused with its status. */
+  /** The events of a load. Faults known before it begins are refused with their status. */
   async function streamLoad({ wanted, choice }: TabbyLoad, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}` })
     const frames = createLoadFrames({ hasDraft: wanted.settings.draftModel !== undefined })
@@ -134,7 +134,7 @@ function addLoading(app: FastifyInstance, deps: DialectDeps, { lifecycle, loaded
       })
       loaded.model = model.id
       const { capabilities, facts } = deps.models.get(model.id, caller.principal).engine
-      // The model has this text already; here it gets its name, which cards show. Its own may have given way to one with its name.
+      // The model already uses this text; this gives it its name, which cards show. Its own may have been replaced by one with its name.
       const isUsed = choice?.type === 'own' && facts.chatTemplateName === undefined
       if (choice !== undefined && !isUsed) await capabilities.templates?.use(choice, caller.signal)
       writer.write(frames.end(isNew))

@@ -12,7 +12,7 @@ import { isFromStackClient } from '../routes-models.ts'
 
 type WithId = { readonly Params: { readonly id: string } }
 
-/** OpenAI's stored chat completions. Without a store there are none. */
+/** OpenAI's stored chat completions; empty without a store. */
 export function addCompletionRoutes(app: FastifyInstance, deps: Models & Keeping): void {
   const completions = deps.store?.completions
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const

@@ -17,7 +17,7 @@ import { withRun } from '../../run/serve-call.ts'
 type Query = Readonly<Record<string, unknown>>
 type WithId = { readonly Params: { readonly id: string } }
 
-/** How a protocol shows files. */
+/** The form of files in a protocol. */
 type FileForm = {
   purposeOf(fields: ReadonlyMap<string, string>): string | undefined
   one(file: StoredFile): unknown
@@ -72,7 +72,7 @@ export function addFileRoutes(app: FastifyInstance, deps: Watching & Keeping): v
     inForm(request, reply, async () => {
       const { id: owner } = callerOf(request)
       const { sizeBytes } = await files.get(owner, request.params.id)
-      // Never as a page: what a caller uploaded must not run in a browser.
+      // Never shown as a page: an upload must not run in a browser.
       reply.headers({
         'content-type': 'application/octet-stream',
         'content-length': sizeBytes,
@@ -90,7 +90,7 @@ export function addFileRoutes(app: FastifyInstance, deps: Watching & Keeping): v
   )
 }
 
-/** The purpose, when all fields have arrived. Throws for a field that would be ignored to the caller's harm. */
+/** The purpose, once all fields have arrived. Throws for a field that would be ignored to the caller's harm. */
 function checkFields(fields: ReadonlyMap<string, string>, form: FileForm, reply: FastifyReply): string | undefined {
   const expiry = [...fields.keys()].find((name) => name.startsWith('expires_after'))
   if (expiry !== undefined) {

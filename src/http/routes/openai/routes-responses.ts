@@ -40,14 +40,14 @@ export function addResponsesRoutes(app: FastifyInstance, deps: Models & Watching
   const { responses: service, upgrades, sockets } = deps
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   app.post('/v1/responses', { config }, createResponseHandler(deps, service))
-  // OpenAI has no list; llama-stack's clients have.
+  // OpenAI has no list of responses; llama-stack's clients use one.
   app.get('/v1/responses', { config }, async (request, reply) => {
     if (!upgrades.has(request)) {
       const caller = callerOf(request)
       const list = readListQuery(request.query, { defaultOrder: 'desc', namesOf: (model) => namesOf(model, deps, caller) })
       return jsonReply(reply, await listResponses(service, caller.id, list))
     }
-    // A header that cannot be read is refused before the upgrade.
+    // An unreadable header is refused before the upgrade.
     const sentKeys = readSentKeys(request)
     upgrades.accept(request, reply, (socket) => sockets.serve(socket, request, sentKeys))
     return reply

@@ -15,17 +15,17 @@ import { describeServer } from './server-state.ts'
 
 type EventsDeps = Models & Watching & Operating & Replying & { readonly isDraining: () => boolean }
 
-/** How often a reader gets what is new. */
+/** How often a reader gets new events. */
 const everyMs = 250
-/** Turns from one look at the models to the next. */
+/** Turns between two looks at the models. */
 const serverEvery = 4
 /** Requests, or lines, in one event. */
 const perEvent = 500
 
-/** The scope that each topic needs. */
+/** The scope that each topic requires. */
 const scopeOf = { requests: 'inference', server: 'inference', load: 'metrics', logs: 'admin' } as const
 
-/** What happens on this server, as events. Nothing is kept for a reader: it gets what is new since it read last, or how much it has missed. */
+/** Events about this server. Nothing is kept for a reader: it gets what is new since its last read, or how much it missed. */
 export function addEventRoute(app: FastifyInstance, deps: EventsDeps): void {
   const { activity, history, lines } = deps
   if (activity === undefined || history === undefined || lines === undefined) return
@@ -67,7 +67,7 @@ type ReaderDeps = Models &
   }
 type Position = { readonly place: ActivityPlace; readonly line: number | undefined }
 
-/** Where a reader of the events has got to. */
+/** A reader's position in the events. */
 class Reader {
   readonly #deps: ReaderDeps
   readonly #topics: ReadonlySet<Topic>
@@ -109,7 +109,7 @@ class Reader {
       })
       this.#place = page.place
       hasMore = page.hasMore
-      // The first one also says that there are none.
+      // The first event is sent even if it is empty.
       if (page.requests.length > 0 || page.missed > 0 || !this.#hasBegun) {
         const requests = page.requests.map((each) => encodeRequest(each, this.#readable))
         text += frame('requests', { requests, missed: page.missed, more: page.hasMore })
@@ -137,7 +137,7 @@ function frame(event: string, data: object): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** Those that are wanted, or those that the key may have, without the log. Throws `forbidden`. */
+/** The requested topics, or all that the key may have, except the log. Throws `forbidden`. */
 function topicsFor(caller: Principal, wanted: readonly Topic[] | undefined): ReadonlySet<Topic> {
   const mayRead = (topic: Topic) => caller.scopes.has('admin') || caller.scopes.has(scopeOf[topic])
   if (wanted === undefined) return new Set((['requests', 'server', 'load'] as const).filter(mayRead))
@@ -145,7 +145,7 @@ function topicsFor(caller: Principal, wanted: readonly Topic[] | undefined): Rea
   return new Set(wanted)
 }
 
-/** The place that a reader comes back from. Lines have numbers of one process: another one sends the recent ones. */
+/** The position of a returning reader. Lines have numbers of one process: another one sends the recent ones. */
 function readId({ headers }: FastifyRequest, { run }: Activity): Position | undefined {
   const [lineRun, line, ...runs] = String(headers['last-event-id'] ?? '').split('-', mostRuns)
   const place: Record<string, ActivityPlace[string]> = {}
@@ -158,5 +158,5 @@ function readId({ headers }: FastifyRequest, { run }: Activity): Position | unde
   return { place, line: lineRun === run && /^\d{1,15}$/.test(line ?? '') ? Number(line) : undefined }
 }
 
-/** More processes than a server has. */
+/** More processes than any server has. */
 const mostRuns = 300

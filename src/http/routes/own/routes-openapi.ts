@@ -6,12 +6,12 @@ import { otherPathsOf } from '../mounts.ts'
 type DocsDeps = { readonly version: string; readonly servedRoutes: () => readonly ServedRoute[] }
 type Part = { readonly bytes: Buffer; readonly type: string; readonly etag: string; readonly headers?: Record<string, string> }
 
-/** A page that opens this one gets no hold of its window. */
+/** A page that opens this one gets no access to its window. */
 const docsGuards = { 'cross-origin-opener-policy': 'same-origin' }
 
-/** The description of all routes, for programs and for people. It names no model and no setting: it is public, as its source is. */
+/** The description of all routes, for programs and for people. It names no model and no setting: it is public, like its source. */
 export function addOpenapiRoutes(app: FastifyInstance, { version, servedRoutes }: DocsDeps): void {
-  // Made when somebody asks, also the modules that make it: a server that nobody asks has no part of it in memory.
+  // Created on demand, including the modules that create it: until then, it takes no memory.
   const document = once(async () => {
     const { buildDocument } = await import('../../openapi/build-document.ts')
     const text = JSON.stringify(buildDocument({ routes: servedRoutes(), version, otherPathsOf }))

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Listening, Replying } from '../../run/deps.ts'
 import { sendPage } from './routes-page.ts'
 
-/** What is shown to a person who opens the address in a browser, or checks it with HEAD. It names no model: this route is public. */
+/** The page for a person who opens the address in a browser, or checks it with HEAD. It names no model: this route is public. */
 export function addRootRoutes(app: FastifyInstance, deps: Pick<Listening, 'basePath' | 'page'> & Replying): void {
   const { version, basePath = '' } = deps
   const title = `Dragoman ${version} is running.`
@@ -31,6 +31,6 @@ export function addRootRoutes(app: FastifyInstance, deps: Pick<Listening, 'baseP
     return reply.type(wantsPage ? 'text/html; charset=utf-8' : 'text/plain; charset=utf-8').send(wantsPage ? plainPage : text)
   })
 
-  // Browsers ask for it without being told to.
+  // Browsers request it by themselves.
   app.get('/favicon.ico', { config: { scope: 'public' } }, (_request, reply) => reply.code(204).send())
 }

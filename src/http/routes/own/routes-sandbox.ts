@@ -14,7 +14,7 @@ export function addSandboxRoute(app: FastifyInstance, { pictures }: Keeping): vo
       throw new AppError('not-found', 'this server runs no programs: the tools python and terminal are off')
     const { session, file } = request.params
     const { mediaType, bytes } = await pictures.picture({ principalId: callerOf(request).id, id: session }, file)
-    // A model wrote it: it is shown as the picture that its name says, or not at all.
+    // A model chose its content: it is shown as the picture that its name claims, or not at all.
     reply.headers({
       'content-type': mediaType,
       'cache-control': 'private, no-store',

@@ -13,7 +13,7 @@ export function writeThought(thought: Thought): string {
   return JSON.stringify(thought)
 }
 
-/** Undefined for what `writeThought` did not write. */
+/** Undefined for a text that `writeThought` did not write. */
 export function readThought(json: string): Thought | undefined {
   const thought = parseObject(json)
   const encrypted = asText(thought?.encrypted)

@@ -1,7 +1,7 @@
 import { isObject } from '../../../../base/json.ts'
 import type { JsonObject } from '../../../../contract/request.ts'
 
-/** Where schemas are in a schema. The keywords whose `true` and `false` every server reads are not here. */
+/** Keywords that hold a schema. Those whose `true` and `false` every server reads are missing on purpose. */
 const single: ReadonlySet<string> = new Set(['items', 'contains', 'not', 'if', 'then', 'else', 'propertyNames'])
 const objectsOnly: ReadonlySet<string> = new Set([
   'additionalProperties',
@@ -11,7 +11,7 @@ const objectsOnly: ReadonlySet<string> = new Set([
 ])
 const byName: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 const lists: ReadonlySet<string> = new Set(['prefixItems', 'anyOf', 'oneOf', 'allOf'])
-/** `null` is a value of these. */
+/** `null` is a valid value of these. */
 const values: ReadonlySet<string> = new Set(['const', 'default', 'example', 'examples'])
 
 const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'])
@@ -20,14 +20,15 @@ const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'numbe
 const mostRepetitions = 2000
 
 type Reader = {
-  /** It refuses schemas that it does not understand: what it cannot read is left out, and the value is free there. */
+  /** The server refuses schemas that it does not understand: unreadable parts are left out, and the value is free there. */
   readonly isStrict: boolean
   /** The whole schema, to which references point. */
   readonly root: JsonObject
 }
 
 /**
- * A tool's parameters as servers read them, with the same meaning: many know no schema but objects, and no keyword that is `null`.
+ * A tool's parameters in a form that servers read, with the same meaning: many accept only objects as schemas, and no keyword that is
+ * `null`.
  */
 export function wireSchema(schema: JsonObject, { isStrict }: Pick<Reader, 'isStrict'>): JsonObject {
   return rewrite(schema, { isStrict, root: schema })
@@ -51,7 +52,7 @@ function rewriteKeyword(key: string, value: unknown, reader: Reader): unknown {
   return byName.has(key) ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, child(each)])) : value
 }
 
-/** A schema that is not an object is one of the two that are booleans, or none at all. */
+/** Replaces a boolean schema, or a value that is not a schema. */
 function asObject(schema: unknown, reader: Reader): unknown {
   if (isObject(schema)) return rewrite(schema, reader)
   if (schema === false) return { not: {} }
