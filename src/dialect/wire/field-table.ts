@@ -93,9 +93,9 @@ export function refuseValue(field: Field, param: string, value: unknown): void {
   if (refusal !== undefined) throw unsupported([refusal])
 }
 
-type Place = { readonly value: unknown; readonly body: object }
+type FieldValue = { readonly value: unknown; readonly body: object }
 
-function refusalOf(field: Field, param: string, { value, body }: Place): Refusal | undefined {
+function refusalOf(field: Field, param: string, { value, body }: FieldValue): Refusal | undefined {
   if (field.treatment !== 'refused' || value === null) return undefined
   const { accepts = [], acceptsAlso, note } = field
   if (accepts.some((accepted) => isDeepStrictEqual(accepted, dropNulls(value)))) return undefined

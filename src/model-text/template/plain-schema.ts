@@ -8,7 +8,7 @@ const types = ['string', 'number', 'integer', 'boolean', 'array', 'object']
 const valueKeywords = ['const', 'default', 'example']
 const definitions = ['$defs', 'definitions']
 
-type Place = {
+type SchemaContext = {
   readonly document: JsonObject
   /** The references that are being written out. */
   readonly open: readonly string[]
@@ -26,7 +26,7 @@ export function plainSchema(schema: JsonObject): JsonObject | undefined {
   return count.schemas > maxSchemas ? undefined : { ...plain, type: 'object', properties: plain.properties ?? {} }
 }
 
-function plainPart(schema: unknown, place: Place): JsonObject {
+function plainPart(schema: unknown, place: SchemaContext): JsonObject {
   if (place.count.schemas > maxSchemas) return {}
   if (!isObject(schema)) return schema === false ? noted({}, false) : {}
   const plain = plainKeywords(schema, place)
@@ -34,7 +34,7 @@ function plainPart(schema: unknown, place: Place): JsonObject {
   return { properties: {}, additionalProperties: true, ...plain }
 }
 
-function plainKeywords(schema: JsonObject, place: Place): JsonObject {
+function plainKeywords(schema: JsonObject, place: SchemaContext): JsonObject {
   place.count.schemas += 1
   if (typeof schema.$ref === 'string') return written(schema.$ref, schema, place)
   const unsaid: [string, unknown][] = []
@@ -69,7 +69,7 @@ function plainKeywords(schema: JsonObject, place: Place): JsonObject {
 }
 
 /** A reference replaced by its schema. One to a surrounding schema, or to a missing one, stays in words. */
-function written(reference: string, { $ref: _, ...beside }: JsonObject, place: Place): JsonObject {
+function written(reference: string, { $ref: _, ...beside }: JsonObject, place: SchemaContext): JsonObject {
   const target = place.open.includes(reference) ? undefined : lookUp(place.document, reference)
   if (!isObject(target)) return noted(plainKeywords(beside, place), { $ref: reference })
   return plainKeywords({ ...target, ...beside }, { ...place, open: [...place.open, reference] })
@@ -84,7 +84,7 @@ function lookUp(document: JsonObject, reference: string): unknown {
   }, document)
 }
 
-function plainMembers(members: JsonObject, place: Place): JsonObject {
+function plainMembers(members: JsonObject, place: SchemaContext): JsonObject {
   return Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, plainPart(schema, place)]))
 }
 
@@ -101,7 +101,7 @@ function plainType(value: unknown, unsaid: [string, unknown][]): [string, unknow
     : [['type', first]]
 }
 
-type Branches = { readonly branches: readonly unknown[]; readonly unsaid: [string, unknown][]; readonly place: Place }
+type Branches = { readonly branches: readonly unknown[]; readonly unsaid: [string, unknown][]; readonly place: SchemaContext }
 
 /** One branch, or one that may be null, is written in place; of several branches, only the type and the properties. */
 function plainBranches(keyword: string, { branches, unsaid, place }: Branches): [string, unknown][] {

@@ -206,7 +206,7 @@ export class Context {
       else work.sequence.dropUnknown()
     }
     for (const [index, { work, count }] of pass.entries()) {
-      const error = failure ?? (await readResults(work, places[index] as Place[]))
+      const error = failure ?? (await readResults(work, places[index] as LogitPosition[]))
       work.computed += count
       if (error === undefined && work.computed < work.tokens.length) continue
       this.#queue.splice(this.#queue.indexOf(work), 1)
@@ -293,11 +293,11 @@ function sequenceTokens({ work, count }: Part): SequenceTokens {
   return { sequence: work.sequence.id, tokens: count }
 }
 
-type Place = { readonly index: LogitIndex; readonly tokenIndex: number }
+type LogitPosition = { readonly index: LogitIndex; readonly tokenIndex: number }
 
-function addToBatch(batch: Batch, { work, count }: Part): Place[] {
+function addToBatch(batch: Batch, { work, count }: Part): LogitPosition[] {
   const { tokens, computed, wanted, sequence } = work
-  const places: Place[] = []
+  const places: LogitPosition[] = []
   for (let offset = 0; offset < count; offset++) {
     const tokenIndex = computed + offset
     const isWanted = wanted === 'all' || (wanted === 'last' && tokenIndex === tokens.length - 1)
@@ -309,7 +309,7 @@ function addToBatch(batch: Batch, { work, count }: Part): Place[] {
 }
 
 /** Returns the error of a failed reader, which ends only its own work. */
-async function readResults({ read, results }: Work, places: readonly Place[]): Promise<unknown> {
+async function readResults({ read, results }: Work, places: readonly LogitPosition[]): Promise<unknown> {
   try {
     for (const { index, tokenIndex } of places) {
       const result = read(index, tokenIndex)
