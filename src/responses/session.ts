@@ -13,7 +13,7 @@ import { SessionMemory } from './session-memory.ts'
 const maxPending = 64
 
 /** One response of a session, for the layer around it. Close it. */
-export type Turn = {
+export type SessionResponse = {
   readonly caller: Caller
   /** Called when the request has been accepted. */
   accepted(run: ResponseRun): void
@@ -29,7 +29,7 @@ type SessionOptions = {
   readonly memoryBytes: number
   /** Keys for the servers behind models, in all responses of the connection. */
   readonly sentKeys?: SentKeys | undefined
-  openTurn(body: unknown): Turn
+  openTurn(body: unknown): SessionResponse
   /** Sends an event; a promise is back-pressure. `lane` is repeated in it. */
   send(event: ResponseEvent, lane: string | undefined): Promise<void> | undefined
   /** Sends an error that belongs to no response; a promise is back-pressure. */
@@ -105,7 +105,7 @@ export class ResponsesSession {
   }
 
   /** Rejects only before the first event is sent. */
-  async #run(event: ClientEvent, turn: Turn): Promise<void> {
+  async #run(event: ClientEvent, turn: SessionResponse): Promise<void> {
     const { body, generates, streamId } = event
     const { service, sentKeys } = this.#options
     const recall = (id: string) => this.#memory.recall(id)
@@ -120,7 +120,7 @@ export class ResponsesSession {
     }
   }
 
-  async #generate(run: ResponseRun, turn: Turn, lane: string | undefined): Promise<void> {
+  async #generate(run: ResponseRun, turn: SessionResponse, lane: string | undefined): Promise<void> {
     const { send } = this.#options
     let isStart = false
     let held: readonly ResponseEvent[] = []

@@ -3,7 +3,7 @@ import { ChurnSet } from '../../base/churn.ts'
 import { readCancelKeys } from '../../dialect/wire/cancel-keys.ts'
 import { createResponseId } from '../../responses/accept.ts'
 import type { ResponseRun } from '../../responses/response-run.ts'
-import type { Turn } from '../../responses/session.ts'
+import type { SessionResponse } from '../../responses/session.ts'
 import { callerOf } from '../access/caller.ts'
 import { factFields, type GenerationFacts } from '../reply/generation-facts.ts'
 import type { Watching } from '../run/deps.ts'
@@ -16,7 +16,7 @@ export function createTurns(deps: Watching, request: FastifyRequest) {
   const principal = callerOf(request)
   const running = new ChurnSet<{ cancel(reason: 'client-gone'): boolean }>()
 
-  function open(body: unknown): Turn {
+  function open(body: unknown): SessionResponse {
     const id = createResponseId()
     const keys = readCancelKeys({ headers: request.headers, body })
     const handle = cancellations.open({ id, owner: principal.id, ...keys })

@@ -1,9 +1,9 @@
 import { objectText } from '../../canonical/object-text.ts'
 import { plainText } from '../../jinja/values/foreign-text.ts'
-import type { Turn } from './turn.ts'
+import type { TemplateTurn } from './turn.ts'
 
-type Turns = readonly Turn[]
-type Assistant = Extract<Turn, { role: 'assistant' }>
+type Turns = readonly TemplateTurn[]
+type Assistant = Extract<TemplateTurn, { role: 'assistant' }>
 
 /** Each returns the same list if nothing changes. */
 const changes: readonly ((turns: Turns) => Turns)[] = [
@@ -70,7 +70,7 @@ function withNamedResults(turns: Turns): Turns {
   const known = new Set<string>()
   let calls: Assistant['toolCalls'] = []
   let position = 0
-  const named = turns.map((turn): Turn => {
+  const named = turns.map((turn): TemplateTurn => {
     if (turn.role === 'assistant') {
       calls = turn.toolCalls
       for (const { id } of calls) known.add(id)
@@ -86,7 +86,7 @@ function withNamedResults(turns: Turns): Turns {
   return named.some((turn, index) => turn !== turns[index]) ? named : turns
 }
 
-export function withoutReasoning(turn: Turn): Turn {
+export function withoutReasoning(turn: TemplateTurn): TemplateTurn {
   if (turn.role !== 'assistant') return turn
   const { reasoning: _, ...rest } = turn
   return rest

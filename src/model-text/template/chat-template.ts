@@ -19,7 +19,7 @@ import { reasoningVariables } from './reasoning-variables.ts'
 import { showTool } from './show-tools.ts'
 import { describeTool, encodeMessages, encodeTools, spellIds } from './template-messages.ts'
 import { type ProbeInput, probeTraits, type TemplateTraits } from './template-traits.ts'
-import { type Turn, toMessage, toTurns } from './turn.ts'
+import { type TemplateTurn, toMessage, toTurns } from './turn.ts'
 
 /** The texts of the special tokens that templates may print. */
 export type TemplateTokens = Readonly<Partial<Record<'bos' | 'eos' | 'pad' | 'unk', string | undefined>>>
@@ -118,8 +118,8 @@ export function compileChatTemplate(
     const shown = traits.anySchema || !traits.tools ? declared : declared.map((tool) => showTool(tool, declareAlone))
     const tools = encodeTools(shown, traits)
     const { functionsAsText } = traits
-    const renderTurns = (messages: readonly Turn[], { generationPrompt, declares }: TurnOptions) => {
-      const declare = (given: readonly Turn[]) =>
+    const renderTurns = (messages: readonly TemplateTurn[], { generationPrompt, declares }: TurnOptions) => {
+      const declare = (given: readonly TemplateTurn[]) =>
         (declares && declared.length > 0 && !traits.tools && describer?.declare(given, declared)) || given
       const input = { tools: tools.length > 0 ? tools : traits.noTools, variables, generationPrompt, functionsAsText }
       const opened = needsOpening(traits, tools) ? openWithUser(messages) : messages
@@ -188,7 +188,7 @@ function withPrefix(start: ContinuedPrompt, prefix: string, tags: StartOptions['
 }
 
 /** The texts of a turn as foreign; `encodeMessages` covers the rest, which is still read before. */
-function asForeignTurn(turn: Turn): Turn {
+function asForeignTurn(turn: TemplateTurn): TemplateTurn {
   const content = turn.content.map((part) => (part.type === 'text' ? { ...part, text: asForeign(part.text) } : part))
   if (turn.role !== 'assistant' || turn.reasoning === undefined) return { ...turn, content }
   return { ...turn, content, reasoning: asForeign(turn.reasoning) }
@@ -210,7 +210,7 @@ function needsOpening({ losesFirstReply }: TemplateTraits, tools: readonly unkno
 }
 
 /** The first of these conversations that the template accepts. Throws its refusal of the first. */
-function renderAny<T>(conversations: Iterable<readonly Turn[]>, render: (messages: readonly Turn[]) => T): T {
+function renderAny<T>(conversations: Iterable<readonly TemplateTurn[]>, render: (messages: readonly TemplateTurn[]) => T): T {
   let refusal: unknown
   for (const conversation of conversations) {
     try {

@@ -2,14 +2,14 @@ import { AppError } from '../../contract/errors.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import { asForeign, plainText } from '../../jinja/values/foreign-text.ts'
 import { joinText } from './template-messages.ts'
-import type { Turn } from './turn.ts'
+import type { TemplateTurn } from './turn.ts'
 
 type Tags = NonNullable<OutputFormat['reasoning']>
-type Assistant = Extract<Turn, { role: 'assistant' }>
+type Assistant = Extract<TemplateTurn, { role: 'assistant' }>
 
 type ContinueOptions = {
   /** Renders a conversation; `generationPrompt` opens the assistant's next turn at its end. */
-  readonly render: (messages: readonly Turn[], options: { readonly generationPrompt: boolean }) => string
+  readonly render: (messages: readonly TemplateTurn[], options: { readonly generationPrompt: boolean }) => string
   /** The tags around the model's reasoning; undefined for a model without reasoning. */
   readonly tags: Tags | undefined
   /** The template prints the reasoning of earlier turns, so the white space in `tags` comes from the template. */
@@ -27,7 +27,7 @@ const sentinels = ['\ufffe', '\uffff', '\ufdd0', '\ufdd1']
  * the template trims texts, the end of a text without reasoning is trimmed, as `continue_final_message` of `transformers` does; with
  * reasoning it stays, as in llama.cpp. Throws `invalid-request` if the last message cannot be continued.
  */
-export function continueLastMessage(messages: readonly Turn[], options: ContinueOptions): ContinuedPrompt {
+export function continueLastMessage(messages: readonly TemplateTurn[], options: ContinueOptions): ContinuedPrompt {
   const given = messages.at(-1)
   if (given?.role !== 'assistant') throw refusal('the last message is not an assistant message, so it cannot be continued')
   if (given.toolCalls.length > 0) throw refusal('the last message contains tool calls, so its text cannot be continued')
@@ -61,7 +61,7 @@ export function endsInside(text: string, tags: Tags | undefined): boolean {
 }
 
 /** Whether the template prints the reasoning of this last message, in front of its text. */
-function showsReasoning(before: readonly Turn[], last: Assistant, { render }: ContinueOptions): boolean {
+function showsReasoning(before: readonly TemplateTurn[], last: Assistant, { render }: ContinueOptions): boolean {
   const text = joinText(last.content)
   const [thoughtEnd, textEnd] = freeSentinels(last)
   const reasoned = { ...last, reasoning: `${last.reasoning}${thoughtEnd}` }
@@ -97,7 +97,7 @@ function ended(last: Assistant, sentinel: string): Assistant {
 }
 
 /** The prompt up to the end of the message, with the white space at its end; undefined if the template does not print it. */
-function renderToEnd(before: readonly Turn[], last: Assistant, { render }: ContinueOptions): string | undefined {
+function renderToEnd(before: readonly TemplateTurn[], last: Assistant, { render }: ContinueOptions): string | undefined {
   const [sentinel] = freeSentinels(last)
   const rendered = render([...before, ended(last, sentinel)], { generationPrompt: false })
   const end = rendered.lastIndexOf(sentinel)
@@ -105,7 +105,7 @@ function renderToEnd(before: readonly Turn[], last: Assistant, { render }: Conti
 }
 
 /** The prompt up to the end of the message, trimmed if the template trims. Throws if it does not print the message. */
-function trimmedEnd(before: readonly Turn[], last: Assistant, options: ContinueOptions): string {
+function trimmedEnd(before: readonly TemplateTurn[], last: Assistant, options: ContinueOptions): string {
   const prompt = renderToEnd(before, last, options)
   if (prompt === undefined) throw refusal("the model's chat template does not show the last message, so it cannot be continued")
   // The sentinel protects the white space before it from a template that trims; a render without it shows the trimming.
@@ -114,7 +114,7 @@ function trimmedEnd(before: readonly Turn[], last: Assistant, options: ContinueO
 }
 
 /** For templates that drop the reasoning of earlier turns: it follows the generation prompt, as the model writes it. */
-function writeReasoning(before: readonly Turn[], last: Assistant, options: ContinueOptions): ContinuedPrompt {
+function writeReasoning(before: readonly TemplateTurn[], last: Assistant, options: ContinueOptions): ContinuedPrompt {
   const { tags, showsReasoning: showsTags, render } = options
   const { reasoning = '', ...unreasoned } = last
   const text = joinText(last.content)

@@ -4,12 +4,12 @@ import { ForeignJson } from '../../jinja/texts/from-json.ts'
 import { asForeign } from '../../jinja/values/foreign-text.ts'
 import type { CallPiece } from '../formats/required-calls.ts'
 import type { ToolFormat } from '../formats/tool-format.ts'
-import type { Turn } from './turn.ts'
+import type { TemplateTurn } from './turn.ts'
 
 /** Writes tools and calls into ordinary turns, for models whose template does not render them. */
 export type ToolDescriber = {
   /** The conversation with a description of the tools at the end of its system messages. */
-  declare(messages: readonly Turn[], tools: readonly FunctionTool[]): readonly Turn[]
+  declare(messages: readonly TemplateTurn[], tools: readonly FunctionTool[]): readonly TemplateTurn[]
   /** Calls in the form that the description asks for; undefined if the format writes arguments one by one. */
   writeCalls(calls: readonly ToolCallPart[]): string | undefined
 }
@@ -23,7 +23,7 @@ export function createToolDescriber(format: ToolFormat, { keywords = false }: Op
   return {
     declare(messages, tools) {
       const content: ContentPart[] = [{ type: 'text', text: instructions(format, tools) }]
-      const isSystem = ({ role }: Turn) => role === 'system' || role === 'developer'
+      const isSystem = ({ role }: TemplateTurn) => role === 'system' || role === 'developer'
       const firstOther = messages.findIndex((message) => !isSystem(message))
       const end = firstOther === -1 ? messages.length : firstOther
       return [...messages.slice(0, end), { role: 'system', content }, ...messages.slice(end)]

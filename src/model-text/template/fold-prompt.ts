@@ -4,7 +4,7 @@ import { openWithUser, withoutEmptyReplies, withoutReasoning, withQuestion } fro
 import { type HistoryTraits, normalizeMessages } from './normalize-messages.ts'
 import { plainSchema } from './plain-schema.ts'
 import { describeTool, spellIds } from './template-messages.ts'
-import { type Turn, toMessage, toTurns } from './turn.ts'
+import { type TemplateTurn, toMessage, toTurns } from './turn.ts'
 import { writeUnpairedTurns } from './write-turns.ts'
 
 /** The traits of a template that renders everything. */
@@ -56,7 +56,7 @@ function folded(prompt: ChatPrompt, traits: HistoryTraits): ChatPrompt {
 }
 
 /** Without a text, the content is null, in which some templates search for words. */
-function withText(turn: Turn): Turn {
+function withText(turn: TemplateTurn): TemplateTurn {
   return turn.content.length > 0 ? turn : { ...turn, content: [{ type: 'text', text: '' }] }
 }
 

@@ -1,5 +1,5 @@
 import type { ContentPart } from '../../contract/request.ts'
-import type { Turn } from './turn.ts'
+import type { TemplateTurn } from './turn.ts'
 
 /** Concatenates two contents, with a blank line between adjacent texts. */
 export function joinContent(first: readonly ContentPart[], second: readonly ContentPart[]): readonly ContentPart[] {
@@ -12,6 +12,6 @@ export function joinContent(first: readonly ContentPart[], second: readonly Cont
 }
 
 /** The message with content appended. */
-export function appendTo<M extends Turn>(message: M, content: readonly ContentPart[]): M {
+export function appendTo<M extends TemplateTurn>(message: M, content: readonly ContentPart[]): M {
   return { ...message, content: joinContent(message.content, content) }
 }

@@ -4,7 +4,7 @@ import { appendTo, joinContent } from './join-content.ts'
 import { orderToolResults } from './order-results.ts'
 import { separateCalls } from './separate-calls.ts'
 import type { TemplateTraits } from './template-traits.ts'
-import type { Turn } from './turn.ts'
+import type { TemplateTurn } from './turn.ts'
 import { writeToolTurns, writeUnsupportedTurns } from './write-turns.ts'
 
 /** The traits that decide how a conversation is written. */
@@ -32,8 +32,14 @@ export type HistoryTraits = Pick<
  * the adjacent user turn; turns that must alternate are merged. Moving text to the top instead would change the start of the
  * prompt on every turn and invalidate the prefix cache.
  */
-export function normalizeMessages(messages: readonly Turn[], traits: HistoryTraits, describer?: ToolDescriber): Turn[] {
-  const renamed = messages.map((message): Turn => (message.role === 'developer' ? { ...message, role: 'system' } : message))
+export function normalizeMessages(
+  messages: readonly TemplateTurn[],
+  traits: HistoryTraits,
+  describer?: ToolDescriber,
+): TemplateTurn[] {
+  const renamed = messages.map(
+    (message): TemplateTurn => (message.role === 'developer' ? { ...message, role: 'system' } : message),
+  )
   const ordered = orderToolResults(renamed)
   const written = traits.toolHistory
     ? writeUnsupportedTurns(ordered, traits, describer)
@@ -47,12 +53,12 @@ export function normalizeMessages(messages: readonly Turn[], traits: HistoryTrai
 
 /** Merges the leading system messages, if the template allows one; all others become part of a user turn. */
 function foldSystemMessages(
-  messages: readonly Turn[],
+  messages: readonly TemplateTurn[],
   { system, userAfterTool }: Pick<TemplateTraits, 'system' | 'userAfterTool'>,
-): Turn[] {
+): TemplateTurn[] {
   const leadingCount = messages.findIndex((message) => message.role !== 'system')
   const leading = messages.slice(0, leadingCount === -1 ? messages.length : leadingCount)
-  const result: Turn[] = []
+  const result: TemplateTurn[] = []
   let pending: readonly ContentPart[] = []
   if (system && leading.length > 0) result.push({ role: 'system', content: joinTurns(leading) })
   else pending = joinTurns(leading)
@@ -81,10 +87,10 @@ function foldSystemMessages(
 
 /** Merges consecutive user turns, and appends user text to the result before it, if the template requires this. */
 function mergeUserTurns(
-  messages: readonly Turn[],
+  messages: readonly TemplateTurn[],
   { repeatedUser, userAfterTool }: Pick<TemplateTraits, 'repeatedUser' | 'userAfterTool'>,
-): Turn[] {
-  const result: Turn[] = []
+): TemplateTurn[] {
+  const result: TemplateTurn[] = []
   for (const message of messages) {
     const previous = result.at(-1)
     const joins = (previous?.role === 'user' && !repeatedUser) || (previous?.role === 'tool' && !userAfterTool)
@@ -96,8 +102,8 @@ function mergeUserTurns(
 }
 
 /** Merges a reply with the assistant turn after it, which may contain calls. */
-function mergeReplies(messages: readonly Turn[]): Turn[] {
-  const result: Turn[] = []
+function mergeReplies(messages: readonly TemplateTurn[]): TemplateTurn[] {
+  const result: TemplateTurn[] = []
   for (const message of messages) {
     const previous = result.at(-1)
     if (message.role !== 'assistant' || previous?.role !== 'assistant' || previous.toolCalls.length > 0) {
@@ -111,6 +117,6 @@ function mergeReplies(messages: readonly Turn[]): Turn[] {
   return result
 }
 
-function joinTurns(messages: readonly Turn[]): readonly ContentPart[] {
+function joinTurns(messages: readonly TemplateTurn[]): readonly ContentPart[] {
   return messages.reduce<readonly ContentPart[]>((joined, message) => joinContent(joined, message.content), [])
 }

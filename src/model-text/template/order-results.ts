@@ -1,14 +1,14 @@
 import type { ToolCallPart } from '../../contract/request.ts'
-import type { Turn } from './turn.ts'
+import type { TemplateTurn } from './turn.ts'
 
-type Result = Extract<Turn, { role: 'tool' }>
+type Result = Extract<TemplateTurn, { role: 'tool' }>
 
 /**
  * Puts the results of parallel calls into the order of the calls, with results of unknown calls last. Each gets the name of
  * its function, which some templates print and callers may omit.
  */
-export function orderToolResults(messages: readonly Turn[]): Turn[] {
-  const ordered: Turn[] = []
+export function orderToolResults(messages: readonly TemplateTurn[]): TemplateTurn[] {
+  const ordered: TemplateTurn[] = []
   // Ids may repeat in a conversation: a result belongs to the latest call before it.
   const names = new Map<string, string>()
   let calls: readonly ToolCallPart[] = []

@@ -1,10 +1,10 @@
 import { appendTo } from './join-content.ts'
 import { createCallFinder } from './order-results.ts'
 import type { TemplateTraits } from './template-traits.ts'
-import type { Turn } from './turn.ts'
+import type { TemplateTurn } from './turn.ts'
 
-type Assistant = Extract<Turn, { role: 'assistant' }>
-type Result = Extract<Turn, { role: 'tool' }>
+type Assistant = Extract<TemplateTurn, { role: 'assistant' }>
+type Result = Extract<TemplateTurn, { role: 'tool' }>
 type Separation = Pick<TemplateTraits, 'callsTogether' | 'callsBesideText' | 'textBeforeCalls'>
 
 /**
@@ -12,8 +12,8 @@ type Separation = Pick<TemplateTraits, 'callsTogether' | 'callsBesideText' | 'te
  * its result; if it renders either text or calls, the text gets a separate turn before them. Where that turn would break the
  * alternation, the text is appended to the previous turn.
  */
-export function separateCalls(messages: readonly Turn[], traits: Separation): Turn[] {
-  const result: Turn[] = []
+export function separateCalls(messages: readonly TemplateTurn[], traits: Separation): TemplateTurn[] {
+  const result: TemplateTurn[] = []
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index]
     if (message === undefined) break
@@ -35,7 +35,7 @@ export function separateCalls(messages: readonly Turn[], traits: Separation): Tu
 }
 
 /** Returns the turn without its text, which is added to the end of `before`. */
-function takeText(message: Assistant, before: Turn[], { textBeforeCalls }: Separation): Assistant {
+function takeText(message: Assistant, before: TemplateTurn[], { textBeforeCalls }: Separation): Assistant {
   const hasText = message.content.some((part) => part.type !== 'text' || part.text !== '')
   if (!hasText) return message
   const previous = before.at(-1)
@@ -49,7 +49,7 @@ function takeText(message: Assistant, before: Turn[], { textBeforeCalls }: Separ
 }
 
 /** Results without a matching call of the turn follow the last call. */
-function onePerTurn(message: Assistant, results: readonly Result[]): Turn[] {
+function onePerTurn(message: Assistant, results: readonly Result[]): TemplateTurn[] {
   const findCall = createCallFinder(message.toolCalls)
   const byCall = new Map<number | undefined, Result[]>()
   for (const result of results) {
@@ -58,7 +58,7 @@ function onePerTurn(message: Assistant, results: readonly Result[]): Turn[] {
   }
   const resultsOf = (call: number | undefined) => byCall.get(call) ?? []
   const { reasoning: _, ...rest } = message
-  const turns = message.toolCalls.flatMap((call, index): Turn[] => [
+  const turns = message.toolCalls.flatMap((call, index): TemplateTurn[] => [
     index === 0 ? { ...message, toolCalls: [call] } : { ...rest, content: [], toolCalls: [call] },
     ...resultsOf(index),
   ])

@@ -4,7 +4,7 @@ import type { ContentPart, FunctionTool, JsonObject } from '../../contract/reque
 import { ForeignJson } from '../../jinja/texts/from-json.ts'
 import { asForeign } from '../../jinja/values/foreign-text.ts'
 import type { CallTraits } from './call-traits.ts'
-import type { Turn } from './turn.ts'
+import type { TemplateTurn } from './turn.ts'
 
 /** A message in the form that chat templates expect: OpenAI's, with tool arguments as data. */
 export type TemplateMessage = { readonly role: string; readonly content: string | readonly unknown[] } & {
@@ -31,11 +31,11 @@ export function thinkingPart(text: string): JsonObject {
 }
 
 /** Encodes turns, whose texts are foreign, in the form that this template expects. Other names from a caller become foreign. */
-export function encodeMessages(messages: readonly Turn[], spelling: Spelling): TemplateMessage[] {
+export function encodeMessages(messages: readonly TemplateTurn[], spelling: Spelling): TemplateMessage[] {
   return messages.map((message) => encodeMessage(message, spelling))
 }
 
-function encodeMessage(given: Turn, spelling: Spelling): TemplateMessage {
+function encodeMessage(given: TemplateTurn, spelling: Spelling): TemplateMessage {
   const { typedContent, reasoningField = 'reasoning_content' } = spelling
   const message = spellIds(given, spelling)
   const { name } = message
@@ -71,7 +71,7 @@ function encodeMessage(given: Turn, spelling: Spelling): TemplateMessage {
 }
 
 /** The turn with ids of calls in the template's form. */
-export function spellIds(turn: Turn, { nineCharacterIds }: Pick<Spelling, 'nineCharacterIds'>): Turn {
+export function spellIds(turn: TemplateTurn, { nineCharacterIds }: Pick<Spelling, 'nineCharacterIds'>): TemplateTurn {
   if (!nineCharacterIds) return turn
   if (turn.role === 'tool') return { ...turn, toolCallId: nineCharacterId(turn.toolCallId) }
   if (turn.role !== 'assistant') return turn

@@ -2,22 +2,25 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { assistant, call, image, reasoning, refusal, text } from '../../../test/support/parts.ts'
 import type { Message, OutputPart, ToolResultPart } from '../../contract/request.ts'
-import { type Turn, toMessage, toTurns } from './turn.ts'
+import { type TemplateTurn, toMessage, toTurns } from './turn.ts'
 
 const result = (toolCallId: string, words: string): ToolResultPart => ({
   type: 'tool-result',
   toolCallId,
   content: [text(words)],
 })
-const answer = (toolCallId: string, words: string): Turn => ({ role: 'tool', toolCallId, content: [text(words)] })
-const turn = (content: Turn['content'], more: Partial<Extract<Turn, { role: 'assistant' }>> = {}): Turn => ({
+const answer = (toolCallId: string, words: string): TemplateTurn => ({ role: 'tool', toolCallId, content: [text(words)] })
+const turn = (
+  content: TemplateTurn['content'],
+  more: Partial<Extract<TemplateTurn, { role: 'assistant' }>> = {},
+): TemplateTurn => ({
   role: 'assistant',
   content,
   toolCalls: [],
   ...more,
 })
 
-test.each<[string, readonly OutputPart[], readonly Turn[]]>([
+test.each<[string, readonly OutputPart[], readonly TemplateTurn[]]>([
   ['a text', [text('a')], [turn([text('a')])]],
   ['nothing', [], [turn([])]],
   [
@@ -32,7 +35,7 @@ test.each<[string, readonly OutputPart[], readonly Turn[]]>([
   expect(toTurns([assistant(...parts)])).toEqual(turns)
 })
 
-test.each<[string, readonly OutputPart[], readonly Turn[]]>([
+test.each<[string, readonly OutputPart[], readonly TemplateTurn[]]>([
   [
     'what follows a result is a turn of its own, with its own reasoning',
     [reasoning('x'), text('I look.'), call('1', 'f', '{}'), result('1', 'A'), reasoning('y'), text('Found.')],
@@ -84,7 +87,7 @@ test('turns are messages again, with signed reasoning unless it has changed', ()
     assistant(reasoning('z'), text('b')),
   ]
   expect(toTurns(messages).map(toMessage)).toEqual(messages)
-  const [turned] = toTurns([assistant(signed)]) as [Extract<Turn, { role: 'assistant' }>]
+  const [turned] = toTurns([assistant(signed)]) as [Extract<TemplateTurn, { role: 'assistant' }>]
   expect(toMessage({ ...turned, reasoning: 'w\n\nx' })).toEqual(assistant(reasoning('w\n\nx')))
   const { reasoning: _, ...thoughtless } = turned
   expect(toMessage(thoughtless)).toEqual(assistant())
@@ -118,7 +121,7 @@ test('texts, calls and results keep their order, whatever stands between', () =>
   )
 })
 
-function textsOf(content: Turn['content']): readonly string[] {
+function textsOf(content: TemplateTurn['content']): readonly string[] {
   return content.map((part) => (part.type === 'text' ? part.text : ''))
 }
 

@@ -3,7 +3,7 @@ import type { ContentPart, Message, OutputPart, ReasoningPart, ToolCallPart } fr
 import { plainText } from '../../jinja/values/foreign-text.ts'
 
 /** A turn as chat templates can express it: text, then calls, with all reasoning before both. */
-export type Turn =
+export type TemplateTurn =
   | { readonly role: 'system' | 'developer' | 'user'; readonly content: readonly ContentPart[]; readonly name?: string }
   | {
       readonly role: 'assistant'
@@ -23,14 +23,14 @@ export type Turn =
     }
 
 /** A conversation as turns. A tool result inside an assistant message splits it: the parts after it become a new turn. */
-export function toTurns(messages: readonly Message[]): Turn[] {
-  const turns: Turn[] = []
+export function toTurns(messages: readonly Message[]): TemplateTurn[] {
+  const turns: TemplateTurn[] = []
   for (const message of messages) turns.push(...splitMessage(message))
   return turns
 }
 
 /** A turn as a message, with its text in the form used outside templates. */
-export function toMessage(turn: Turn): Message {
+export function toMessage(turn: TemplateTurn): Message {
   const content = turn.content.map((part) => (part.type === 'text' ? { ...part, text: plainText(part.text) } : part))
   if (turn.role !== 'assistant') return { ...turn, content }
   const { toolCalls, name } = turn
@@ -38,12 +38,12 @@ export function toMessage(turn: Turn): Message {
 }
 
 /** A signature is valid only for its original text. */
-function thoughtsOf({ reasoning, signed = [] }: Extract<Turn, { role: 'assistant' }>): readonly ReasoningPart[] {
+function thoughtsOf({ reasoning, signed = [] }: Extract<TemplateTurn, { role: 'assistant' }>): readonly ReasoningPart[] {
   if (reasoning === undefined) return []
   return signed.length > 0 && reasoningOf(signed) === reasoning ? signed : [{ type: 'reasoning', text: reasoning }]
 }
 
-function splitMessage(message: Message): readonly Turn[] {
+function splitMessage(message: Message): readonly TemplateTurn[] {
   switch (message.role) {
     case 'assistant':
       return splitAssistant(message.parts, message.name)
@@ -55,8 +55,8 @@ function splitMessage(message: Message): readonly Turn[] {
   }
 }
 
-function splitAssistant(parts: readonly OutputPart[], name: string | undefined): Turn[] {
-  const turns: Turn[] = []
+function splitAssistant(parts: readonly OutputPart[], name: string | undefined): TemplateTurn[] {
+  const turns: TemplateTurn[] = []
   let from = 0
   for (const [index, part] of parts.entries()) {
     if (part.type !== 'tool-result') continue
@@ -69,7 +69,7 @@ function splitAssistant(parts: readonly OutputPart[], name: string | undefined):
   return turns
 }
 
-function toAssistant(parts: readonly OutputPart[], name: string | undefined): Turn {
+function toAssistant(parts: readonly OutputPart[], name: string | undefined): TemplateTurn {
   const reasoning = parts.filter((part) => part.type === 'reasoning')
   return {
     role: 'assistant',

@@ -1,16 +1,21 @@
 import { expect, test } from 'vitest'
 import { call, image } from '../../../test/support/parts.ts'
 import { asForeign } from '../../jinja/values/foreign-text.ts'
-import type { Turn } from './turn.ts'
+import type { TemplateTurn } from './turn.ts'
 import { writeUnsupportedTurns } from './write-turns.ts'
 
-const user: Turn = { role: 'user', content: [{ type: 'text', text: 'q' }] }
-const calls: Turn = {
+const user: TemplateTurn = { role: 'user', content: [{ type: 'text', text: 'q' }] }
+const calls: TemplateTurn = {
   role: 'assistant',
   content: [],
   toolCalls: [call('a', 'f', '{}'), call('b', 'f', '{}')],
 }
-const result = (toolCallId: string): Turn => ({ role: 'tool', toolCallId, name: 'f', content: [{ type: 'text', text: 'r' }] })
+const result = (toolCallId: string): TemplateTurn => ({
+  role: 'tool',
+  toolCallId,
+  name: 'f',
+  content: [{ type: 'text', text: 'r' }],
+})
 
 test.each([
   ['by the id that its call was written with', { userAfterCall: false }, { tool_call_id: 'b', name: 'f' }],
@@ -25,7 +30,7 @@ test.each([
 
 test('the pictures of a written result stay', () => {
   const picture = image('AA==')
-  const seen: Turn = { role: 'tool', toolCallId: 'b', content: [{ type: 'text', text: 'r' }, picture] }
+  const seen: TemplateTurn = { role: 'tool', toolCallId: 'b', content: [{ type: 'text', text: 'r' }, picture] }
   const written = writeUnsupportedTurns([user, seen], { userAfterCall: true, strayResults: false }, undefined)
   expect(written.at(-1)?.content.at(-1)).toBe(picture)
 })

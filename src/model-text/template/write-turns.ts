@@ -5,23 +5,23 @@ import { appendTo } from './join-content.ts'
 import { orderToolResults } from './order-results.ts'
 import { joinText } from './template-messages.ts'
 import type { TemplateTraits } from './template-traits.ts'
-import type { Turn } from './turn.ts'
+import type { TemplateTurn } from './turn.ts'
 
-type Assistant = Extract<Turn, { role: 'assistant' }>
-type Result = Extract<Turn, { role: 'tool' }>
+type Assistant = Extract<TemplateTurn, { role: 'assistant' }>
+type Result = Extract<TemplateTurn, { role: 'tool' }>
 
 /**
  * Writes calls as assistant text, and results as user turns: templates without tools would drop both silently. A template that shows tools
  * and results only lacks the calls.
  */
 export function writeToolTurns(
-  messages: readonly Turn[],
+  messages: readonly TemplateTurn[],
   { tools, resultsAlone }: Pick<TemplateTraits, 'tools' | 'resultsAlone'>,
   describer: ToolDescriber | undefined,
-): Turn[] {
+): TemplateTurn[] {
   // A result refers to its call in the form of the call: with its id if ids are written.
   const named = new Set<string>()
-  return messages.map((message): Turn => {
+  return messages.map((message): TemplateTurn => {
     if (message.role === 'tool') return tools && resultsAlone ? message : writeResult(message, named.has(message.toolCallId))
     if (message.role !== 'assistant' || message.toolCalls.length === 0) return message
     if (describer?.writeCalls(message.toolCalls) !== undefined) for (const { id } of message.toolCalls) named.add(id)
@@ -31,14 +31,14 @@ export function writeToolTurns(
 
 /** For templates that render tool turns: writes only the calls and results that they refuse or drop at their position. */
 export function writeUnsupportedTurns(
-  messages: readonly Turn[],
+  messages: readonly TemplateTurn[],
   { userAfterCall, strayResults }: Pick<TemplateTraits, 'userAfterCall' | 'strayResults'>,
   describer: ToolDescriber | undefined,
-): Turn[] {
+): TemplateTurn[] {
   let followsCalls = false
   // A result refers to its call in the form of the call.
   const writtenWithIds = new Set<string>()
-  return messages.map((message, index): Turn => {
+  return messages.map((message, index): TemplateTurn => {
     if (message.role === 'tool') {
       return followsCalls || strayResults ? message : writeResult(message, !writtenWithIds.has(message.toolCallId))
     }
@@ -52,7 +52,7 @@ export function writeUnsupportedTurns(
 }
 
 /** For servers that refuse a call without a following result, and vice versa: writes those alone. */
-export function writeUnpairedTurns(messages: readonly Turn[]): Turn[] {
+export function writeUnpairedTurns(messages: readonly TemplateTurn[]): TemplateTurn[] {
   const ordered = orderToolResults(messages)
   const paired = new Set<Result | ToolCallPart>()
   let open: readonly ToolCallPart[] = []
@@ -75,14 +75,14 @@ export function writeUnpairedTurns(messages: readonly Turn[]): Turn[] {
 }
 
 /** Writes calls of a turn as its text. */
-function writeCalls(message: Assistant, calls: readonly ToolCallPart[], describer: ToolDescriber | undefined): Turn {
+function writeCalls(message: Assistant, calls: readonly ToolCallPart[], describer: ToolDescriber | undefined): TemplateTurn {
   const text =
     describer?.writeCalls(calls) ??
     asForeign(JSON.stringify({ tool_calls: calls.map(({ id, name, input }) => ({ id, name, arguments: input })) }))
   return { ...appendTo(message, [{ type: 'text', text }]), toolCalls: message.toolCalls.filter((call) => !calls.includes(call)) }
 }
 
-function writeResult({ toolCallId, name, content }: Result, isNamed: boolean): Turn {
+function writeResult({ toolCallId, name, content }: Result, isNamed: boolean): TemplateTurn {
   const result = {
     ...((!isNamed || name === undefined) && { tool_call_id: toolCallId }),
     ...(name !== undefined && { name }),

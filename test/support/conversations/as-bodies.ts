@@ -1,12 +1,12 @@
 import type { History } from '../../../src/model-text/template/__fixtures__/histories.ts'
-import { type Turn, toTurns } from '../../../src/model-text/template/turn.ts'
+import { type TemplateTurn, toTurns } from '../../../src/model-text/template/turn.ts'
 
 type Json = Record<string, unknown>
 
 /** A request of a client with this conversation, at its path; undefined where the protocol cannot express it. */
 export type AsBody = (history: Omit<History, 'name'>) => { readonly path: string; readonly body: Json } | undefined
 
-const textOf = ({ content }: Turn) => content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+const textOf = ({ content }: TemplateTurn) => content.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
 export const asChat: AsBody = ({ messages, tools = [], start }) => ({
   path: '/v1/chat/completions',

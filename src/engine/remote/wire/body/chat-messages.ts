@@ -1,7 +1,7 @@
 import { objectText } from '../../../../canonical/object-text.ts'
 import { bytesOf } from '../../../../contract/media.ts'
 import type { ContentPart, MediaPart, Message } from '../../../../contract/request.ts'
-import { type Turn, toTurns } from '../../../../model-text/template/turn.ts'
+import { type TemplateTurn, toTurns } from '../../../../model-text/template/turn.ts'
 import type { Profile } from '../../servers/profile.ts'
 import { speakerRole } from './speaker-role.ts'
 
@@ -10,7 +10,7 @@ export function toWireMessages(messages: readonly Message[], profile: Pick<Profi
   return toTurns(messages).map((turn) => toWireMessage(turn, profile))
 }
 
-function toWireMessage(message: Turn, profile: Pick<Profile, 'developerRole'>): Record<string, unknown> {
+function toWireMessage(message: TemplateTurn, profile: Pick<Profile, 'developerRole'>): Record<string, unknown> {
   const named = message.name === undefined ? {} : { name: message.name }
   switch (message.role) {
     case 'system':
