@@ -2,10 +2,10 @@ import { parseObject } from '../../base/json.ts'
 import type { ToolCallPart } from '../../contract/request.ts'
 import type { PromptFormat } from './schema.ts'
 
-type Call = Pick<ToolCallPart, 'name' | 'input'>
+type NamedInput = Pick<ToolCallPart, 'name' | 'input'>
 
 /** Calls as a model writes them in a format. Input that is not an object in JSON is shown unchanged. */
-export function writeCalls(calls: readonly Call[], format: PromptFormat): string {
+export function writeCalls(calls: readonly NamedInput[], format: PromptFormat): string {
   switch (format) {
     case 'json':
       return calls.map(writeJson).join('; ')
@@ -16,11 +16,11 @@ export function writeCalls(calls: readonly Call[], format: PromptFormat): string
   }
 }
 
-function writeJson({ name, input }: Call): string {
+function writeJson({ name, input }: NamedInput): string {
   return `{"type": "function", "name": ${JSON.stringify(name)}, "parameters": ${input}}`
 }
 
-function writePython({ name, input }: Call): string {
+function writePython({ name, input }: NamedInput): string {
   const values = parseObject(input)
   if (values === undefined) return `${name}(${input})`
   const entries = Object.entries(values)

@@ -12,7 +12,7 @@ import type { Watching } from './deps.ts'
 import { type CallerContext, openRun } from './open-run.ts'
 
 /** A decoded call whose reply is one JSON value. */
-export type Call = {
+export type DecodedCall = {
   readonly ignored: readonly string[]
   /** The caller's names for paths in the canonical request. */
   readonly nameOf?: NameOf
@@ -21,7 +21,10 @@ export type Call = {
 }
 
 /** Throws `AppError` for an invalid body. */
-type DecodeCall = (body: unknown, input: Pick<CallInput, 'exactBody' | 'headers'> & { readonly principal: Principal }) => Call
+type DecodeCall = (
+  body: unknown,
+  input: Pick<CallInput, 'exactBody' | 'headers'> & { readonly principal: Principal },
+) => DecodedCall
 
 /** The handler of calls with a body and a JSON reply. */
 export function createCallHandler(deps: Watching, decode: DecodeCall) {
