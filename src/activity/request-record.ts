@@ -1,3 +1,4 @@
+import { addUsage } from '../canonical/add-usage.ts'
 import type { AttemptEnd, AttemptStart } from '../contract/attempts.ts'
 import type { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
@@ -112,7 +113,7 @@ export class RequestRecord implements WatchedRequest {
 
   hasRead(inputTokens: number): void {
     const usage = { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
-    this.#usage = this.#usage === undefined ? usage : sum(this.#usage, usage)
+    this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage)
     this.#deps.tokens.input += inputTokens
     if (this.#model !== undefined) this.#deps.onRead({ caller: this.call.owner, model: this.#model, usage })
     this.#changed()
@@ -135,7 +136,7 @@ export class RequestRecord implements WatchedRequest {
     this.#outcome = outcome
     this.#timings = timings
     this.#finishReasons = finishReasons
-    if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : sum(this.#usage, usage)
+    if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage)
     if (outcome !== 'ok' && outcome !== 'cancelled') this.#error = { code: outcome, ...messageIn(error) }
     this.#changed()
   }
@@ -239,14 +240,4 @@ const maxMessageChars = 1000
 
 function messageIn(error: AppError | undefined): { readonly message?: string } {
   return error === undefined ? {} : { message: error.message.slice(0, maxMessageChars) }
-}
-
-/** Several generations for one request: each reads its prompt. */
-function sum(one: Usage, other: Usage): Usage {
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
-  }
 }

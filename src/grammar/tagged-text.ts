@@ -1,4 +1,5 @@
 import type { GbnfRule } from './grammar-builder.ts'
+import { spellLetter } from './rules/gbnf-text.ts'
 
 /** A tag with a required continuation. */
 export type TextTag = {
@@ -51,8 +52,8 @@ export function taggedText(tags: readonly TextTag[], prefix: string): readonly G
         const target = to.next ?? nameOf(to)
         byTarget.set(target, [...(byTarget.get(target) ?? []), letter])
       }
-      const ways = [...byTarget].map(([target, set]) => `[${set.map(spell).join('')}] ${target}`)
-      const others = letters.size === 0 ? '[^\\U00000000]' : `[^${[...letters].map(spell).join('')}]`
+      const ways = [...byTarget].map(([target, set]) => `[${set.map(spellLetter).join('')}] ${target}`)
+      const others = letters.size === 0 ? '[^\\U00000000]' : `[^${[...letters].map(spellLetter).join('')}]`
       return { name: nameOf(state), body: [...ways, `${others} ${nameOf(empty)}`, '""'].join(' | ') }
     })
 }
@@ -100,9 +101,4 @@ function follow(state: State, letter: string): State {
 function lettersOf(state: State): readonly string[] {
   const own = [...state.children.keys()].filter((letter) => letter !== begin)
   return state.shorter === undefined ? own : [...own, ...lettersOf(state.shorter)]
-}
-
-/** A letter inside a GBNF set, in the spelling that never needs escapes. */
-function spell(letter: string): string {
-  return `\\U${(letter.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`
 }

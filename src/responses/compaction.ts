@@ -47,12 +47,3 @@ export async function compactLong(
   const decoded = compacted(compaction.item)
   return decoded === undefined ? undefined : { ...compaction, decoded }
 }
-
-export function addUsage(one: Usage, other: Usage): Usage {
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
-  }
-}

@@ -1,6 +1,6 @@
-import { AppError } from '../../contract/errors.ts'
 import type { FunctionTool, ToolChoice } from '../../contract/request.ts'
 import { leftOut, notRunHere } from '../wire/hosted-tools.ts'
+import { invalid } from '../wire/invalid.ts'
 import { preview } from '../wire/preview.ts'
 import { clientTool } from './client-tools.ts'
 import { type Available, HostedTools } from './hosted-tools.ts'
@@ -137,8 +137,4 @@ function decodeChoice(choice: CountWire['tool_choice'], { declared, hosted, hasO
       throw invalid('tool_choice.name', `tool_choice.name ${preview(name)} is not declared; the declared tools are ${known}`)
     }
   }
-}
-
-function invalid(param: string, message: string): AppError {
-  return new AppError('invalid-request', message, { param })
 }

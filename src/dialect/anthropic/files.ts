@@ -1,6 +1,5 @@
-import { AppError } from '../../contract/errors.ts'
 import type { StoredFile } from '../../contract/file-store.ts'
-import { preview } from '../wire/preview.ts'
+import { invalidQuery } from '../wire/invalid.ts'
 
 export function encodeAnthropicFile({ id, filename, mediaType, sizeBytes, createdAtMs }: StoredFile) {
   const created_at = new Date(createdAtMs).toISOString()
@@ -26,8 +25,4 @@ export function encodeAnthropicFiles(files: readonly StoredFile[], query: Readon
 
 export function encodeDeletedAnthropicFile(id: string) {
   return { id, type: 'file_deleted' }
-}
-
-function invalidQuery(param: string, expected: string, sent: unknown): AppError {
-  return new AppError('invalid-request', `${param}: expected ${expected}, got ${preview(sent)}`, { param })
 }

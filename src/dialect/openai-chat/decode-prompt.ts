@@ -1,8 +1,8 @@
-import { AppError } from '../../contract/errors.ts'
 import type { ChatPrompt, JsonObject, Message } from '../../contract/request.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
 import { decodeTemplate } from '../openai/prompt-template.ts'
 import { pickSpelled, pickSpelling } from '../openai/spelling.ts'
+import { invalid } from '../wire/invalid.ts'
 import type { ChatWire } from './schema.ts'
 
 /** Decodes the start of the answer and the template variables. */
@@ -75,8 +75,4 @@ function findPrefixFlag({ messages }: ChatWire): string | undefined {
     if (index < messages.length - 1) throw invalid(path, `${path} true is only allowed on the last message`)
   }
   return path
-}
-
-function invalid(param: string, message: string): AppError {
-  return new AppError('invalid-request', message, { param })
 }

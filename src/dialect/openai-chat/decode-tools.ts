@@ -1,6 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { CustomTool, FunctionTool, Tool, ToolChoice } from '../../contract/request.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
+import { invalid } from '../wire/invalid.ts'
 import { preview } from '../wire/preview.ts'
 import type { ChatWire } from './schema.ts'
 import type { WireAllowedTools, WireCustom, WireFunction, WireTool } from './tool-schema.ts'
@@ -150,8 +151,4 @@ function requireDeclared(name: string, { kind, names }: Declared, param: string)
 
 function missing(param: string, path: string): never {
   throw invalid(param, `${path} is missing: expected an object with a name`)
-}
-
-function invalid(param: string, message: string): AppError {
-  return new AppError('invalid-request', message, { param })
 }

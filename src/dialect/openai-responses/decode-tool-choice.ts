@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { ToolChoice } from '../../contract/request.ts'
+import { invalid } from '../wire/invalid.ts'
 import { preview } from '../wire/preview.ts'
 import { type ToolName, type ToolNames, toolNameOf } from './namespaces.ts'
 import type { ResponseWire } from './schema.ts'
@@ -63,8 +64,4 @@ export class ToolChoiceDecoder {
     if (flat !== undefined) return flat
     throw invalid(param, `${param} names ${preview(tool.name)}, which is not declared: declare it in tools`)
   }
-}
-
-function invalid(param: string, message: string): AppError {
-  return new AppError('invalid-request', message, { param })
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { StoredFile } from '../../contract/file-store.ts'
-import { preview } from '../wire/preview.ts'
+import { invalidQuery } from '../wire/invalid.ts'
 
 const purposes = ['vision', 'user_data']
 
@@ -40,8 +40,4 @@ export function encodeFileList(files: readonly StoredFile[], query: Readonly<Rec
 
 export function encodeDeletedFile(id: string) {
   return { id, object: 'file', deleted: true }
-}
-
-function invalidQuery(param: string, expected: string, sent: unknown): AppError {
-  return new AppError('invalid-request', `${param}: expected ${expected}, got ${preview(sent)}`, { param })
 }

@@ -1,3 +1,5 @@
+import { spellLetter } from '../../grammar/rules/gbnf-text.ts'
+
 /** A rule of a grammar: its name, and its body in GBNF. */
 export type GbnfRule = { readonly name: string; readonly body: string }
 
@@ -15,10 +17,10 @@ export function textUntil(tag: string, nameOf: (state: number) => string): GbnfR
       byTarget.set(target, [...(byTarget.get(target) ?? []), letter])
     }
     const ways = [...byTarget].flatMap(([target, set]) => {
-      const step = `[${set.map(spell).join('')}]`
+      const step = `[${set.map(spellLetter).join('')}]`
       return target === letters.length ? [step] : [`${step} ${nameOf(target)}`]
     })
-    return { name: nameOf(state), body: [...ways, `[^${alphabet.map(spell).join('')}] ${nameOf(0)}`].join(' | ') }
+    return { name: nameOf(state), body: [...ways, `[^${alphabet.map(spellLetter).join('')}] ${nameOf(0)}`].join(' | ') }
   })
 }
 
@@ -29,9 +31,4 @@ function nextState(tag: readonly string[], state: number, letter: string): numbe
     if (seen.slice(-length).every((each, index) => each === tag[index])) return length
   }
   return 0
-}
-
-/** A letter inside a GBNF set, in the spelling that never needs escapes. */
-function spell(letter: string): string {
-  return `\\U${(letter.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`
 }

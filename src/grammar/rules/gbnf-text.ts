@@ -37,3 +37,8 @@ export function gbnfText(book: RuleBook, gbnf: string, spell: (set: CharSet) => 
     }
   }
 }
+
+/** A letter inside a GBNF set, in the spelling that never needs escapes. */
+export function spellLetter(letter: string): string {
+  return `\\U${(letter.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`
+}

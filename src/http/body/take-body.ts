@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CallInput } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
 import { largeBodyBytes } from './read-body.ts'
@@ -23,4 +23,10 @@ export function takeRequiredBody(request: FastifyRequest): Pick<CallInput, 'body
 /** Whether decoding the body may take so long that other requests should be served before this one runs. */
 export function hasLargeBody({ bodyShare }: FastifyRequest): boolean {
   return (bodyShare?.sizeBytes ?? 0) > largeBodyBytes
+}
+
+/** A hook for a route that takes JSON under any media type, or under none. */
+export function takeAsJson({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  headers['content-type'] = 'application/json'
+  done()
 }

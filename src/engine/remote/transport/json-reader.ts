@@ -1,4 +1,4 @@
-import { UpstreamError } from './upstream-error.ts'
+import { excess, UpstreamError } from './upstream-error.ts'
 
 /** The limits of one JSON document. */
 export type JsonBounds = {
@@ -256,10 +256,6 @@ function unescaped(raw: string): string {
 
 function malformed(): UpstreamError {
   return new UpstreamError({ type: 'malformed' }, 'the server behind this model sent something that is not JSON')
-}
-
-function excess(what: string): UpstreamError {
-  return new UpstreamError({ type: 'excess' }, `the server behind this model sent ${what}`)
 }
 
 /** For the replies of all upstreams together, in bytes. Each single reply has its own bounds. */

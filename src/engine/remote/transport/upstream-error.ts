@@ -120,3 +120,8 @@ const limitNames = new Set(['max_tokens', 'max_completion_tokens'])
 function isBusy(status: number): boolean {
   return status === 425 || status === 429
 }
+
+/** The failure of a reply that exceeds a bound. */
+export function excess(what: string): UpstreamError {
+  return new UpstreamError({ type: 'excess' }, `the server behind this model sent ${what}`)
+}

@@ -78,6 +78,11 @@ export function pieceOf(given: Partial<WireChoice>): WireChoice {
   return { ...nothing, ...given }
 }
 
+/** A piece of the arguments of a call. */
+export function callPiece(index: number, piece: string): WireChoice {
+  return pieceOf({ calls: [{ index, id: undefined, name: '', arguments: piece }] })
+}
+
 /** A chunk with these pieces of the only choice. */
 export function chunkOf(choices: readonly WireChoice[], usage?: WireUsage): WireChunk {
   return { choices, usage, timings: undefined }

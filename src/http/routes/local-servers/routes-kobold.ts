@@ -5,7 +5,7 @@ import { createKobold } from '../../../dialect/kobold/dialect.ts'
 import { encodeKoboldError } from '../../../dialect/kobold/errors.ts'
 import { decodeTokenize } from '../../../dialect/tokens/decode.ts'
 import { callerOf } from '../../access/caller.ts'
-import { takeBody } from '../../body/take-body.ts'
+import { takeAsJson, takeBody } from '../../body/take-body.ts'
 import { defaultModelName } from '../../run/default-model.ts'
 import type { Operating } from '../../run/deps.ts'
 import type { CallerContext } from '../../run/open-run.ts'
@@ -84,11 +84,5 @@ function nameByGenkey(request: FastifyRequest, _reply: FastifyReply, done: () =>
   if (typeof body === 'object' && body !== null && 'genkey' in body && !('cancel_id' in body)) {
     Object.assign(body, { cancel_id: body.genkey })
   }
-  done()
-}
-
-/** It comes without a body and a type, too. */
-function takeAsJson({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  headers['content-type'] = 'application/json'
   done()
 }

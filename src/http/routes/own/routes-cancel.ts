@@ -1,9 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { messageOf } from '../../../contract/errors.ts'
 import type { SharedCancel } from '../../../contract/store.ts'
 import { readCancelTarget } from '../../../dialect/wire/cancel-keys.ts'
 import { callerOf } from '../../access/caller.ts'
-import { takeBody } from '../../body/take-body.ts'
+import { takeAsJson, takeBody } from '../../body/take-body.ts'
 import type { Keeping, Operating, Watching } from '../../run/deps.ts'
 
 type CancelDeps = Watching & Keeping & Operating
@@ -11,6 +11,7 @@ type CancelDeps = Watching & Keeping & Operating
 /** Cancels running requests by the keys of a lenient body: a client that gives up does not read a refusal. */
 export function addCancelRoute(app: FastifyInstance, deps: CancelDeps): void {
   const config = { scope: 'inference', isBodyLenient: true, servesWhileDraining: true } as const
+  // Pages that are being closed can only send text.
   app.post('/api/inference/cancel', { config, onRequest: takeAsJson }, async (request) => {
     const { id: by, scopes } = callerOf(request)
     const cancel = { ...readCancelTarget(takeBody(request).body), by, isAdmin: scopes.has('admin') }
@@ -38,10 +39,4 @@ export async function cancelEverywhere(
 
 function hasKey({ cancelId, sessionId, replyIds }: SharedCancel): boolean {
   return cancelId !== undefined || sessionId !== undefined || replyIds.length > 0
-}
-
-/** Pages that are being closed can only send text. */
-function takeAsJson({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  headers['content-type'] = 'application/json'
-  done()
 }

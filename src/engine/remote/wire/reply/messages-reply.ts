@@ -1,8 +1,8 @@
 import type { Annotation } from '../../../../contract/request.ts'
 import { asArray, asCount, asObject, asText, type Loose } from '../../transport/loose-json.ts'
 import { reportedError } from '../../transport/reported-error.ts'
-import { UpstreamError } from '../../transport/upstream-error.ts'
-import { chunkOf, pieceOf, type WireChoice, type WireChunk, type WireUsage } from '../../transport/wire-chunk.ts'
+import { excess } from '../../transport/upstream-error.ts'
+import { callPiece, chunkOf, pieceOf, type WireChoice, type WireChunk, type WireUsage } from '../../transport/wire-chunk.ts'
 import { notAnObject } from '../../transport/wire-reply.ts'
 import { writeOpaque } from '../body/opaque.ts'
 
@@ -166,10 +166,6 @@ function addSignature(block: Extract<Block, { type: 'thinking' }>, piece: string
   if (block.signature.length > maxSignature) throw excess(`a signature of more than ${maxSignature} characters`)
 }
 
-function callPiece(index: number, piece: string): WireChoice {
-  return pieceOf({ calls: [{ index, id: undefined, name: '', arguments: piece }] })
-}
-
 function finishOf(delta: Loose | undefined): readonly WireChoice[] {
   const finishReason = asText(delta?.stop_reason)
   return finishReason === undefined ? [] : [pieceOf({ finishReason, stop: delta?.stop_sequence ?? undefined })]
@@ -186,8 +182,4 @@ function readCitation(value: unknown): readonly Annotation[] {
   const filename = asText(citation?.document_title)
   const index = asCount(citation?.start_char_index)
   return [{ type: 'file-citation', fileId, ...(filename !== undefined && { filename }), ...(index !== undefined && { index }) }]
-}
-
-function excess(what: string): UpstreamError {
-  return new UpstreamError({ type: 'excess' }, `the server behind this model sent ${what}`)
 }

@@ -2,7 +2,7 @@ import type { Annotation } from '../../../../contract/request.ts'
 import { asArray, asCount, asObject, asText, type Loose } from '../../transport/loose-json.ts'
 import { reportedError } from '../../transport/reported-error.ts'
 import { UpstreamError } from '../../transport/upstream-error.ts'
-import { chunkOf, pieceOf, type WireChoice, type WireChunk, type WireUsage } from '../../transport/wire-chunk.ts'
+import { callPiece, chunkOf, pieceOf, type WireChoice, type WireChunk, type WireUsage } from '../../transport/wire-chunk.ts'
 import { notAnObject } from '../../transport/wire-reply.ts'
 import { writeOpaque } from '../body/opaque.ts'
 import { writeThought } from '../body/thought.ts'
@@ -168,10 +168,6 @@ function opaqueOf(item: Loose | undefined, isSummary: boolean): readonly WireCho
   if (item?.type !== 'reasoning' || encrypted === undefined || encrypted === '') return []
   const thought = { id: asText(item.id), isSummary: isSummary || asArray(item.summary).length > 0, encrypted }
   return [pieceOf({ opaque: writeOpaque({ type: 'thought', value: writeThought(thought) }) })]
-}
-
-function callPiece(index: number, piece: string): WireChoice {
-  return pieceOf({ calls: [{ index, id: undefined, name: '', arguments: piece }] })
 }
 
 function readAnnotation(value: unknown): readonly Annotation[] {
