@@ -93,7 +93,7 @@ describe('over HTTP', () => {
       protocol,
       ...(protocol === 'completions' && { chatTemplate }),
     }))
-    const tiny = { id: 'llama', engine: 'llama', source: builtinModel.path, threads: 1, slots: 1, contextLength: 512 } as const
+    const tiny = { id: 'llama', engine: 'llama', source: builtinModel.path, threads: 1, slots: 1, contextLength: 256 } as const
     app = await startApp({ models: [...models, tiny, { id: 'fake', engine: 'fake', script: 'from-request' }] })
   })
 
