@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { shareOver, startPrimary } from '../../test/support/process/primary.ts'
 import { AppError } from '../contract/errors.ts'
 import type { ActivityQuestion, ProcessPage } from '../contract/server/activity.ts'
 import { ActivityLog } from './activity-log.ts'
@@ -84,11 +85,9 @@ describe('a reader', () => {
 
   test('of several processes gets the requests of all, each from where it has read', async () => {
     const [one, two] = [start(), start({ run: 'two' })]
-    const siblings = {
-      readActivity: async (question: ActivityQuestion) => [two.log.read(question)],
-      findRequest: async (id: string, owner: string | undefined) => two.log.find(id, owner),
-    }
-    const server = new ServerActivity(one.log, siblings)
+    const join = startPrimary()
+    const server = new ServerActivity(one.log, shareOver(join().primary))
+    new ServerActivity(two.log, shareOver(join().primary))
     one.run('a')
     two.run('b')
     two.open('c')

@@ -1,16 +1,32 @@
-import type { Activity, ActivityPage, ActivityQuestion, RequestSnapshot } from '../contract/server/activity.ts'
-import type { Siblings } from '../contract/server/siblings.ts'
+import { z } from 'zod'
+import type { Activity, ActivityPage, ActivityQuestion, ProcessPage, RequestSnapshot } from '../contract/server/activity.ts'
+import type { Bus, Topic } from '../contract/server/shared.ts'
 import type { ArrivedCall, WatchedRequest } from '../contract/watch.ts'
 import type { ActivityLog } from './activity-log.ts'
+
+const pageTopic: Topic<ActivityQuestion, ProcessPage> = {
+  name: 'activity',
+  message: z.custom<ActivityQuestion>(),
+  answer: z.custom<ProcessPage>(),
+}
+type SoughtRequest = { readonly id: string; readonly owner?: string }
+/** Only the process that has the request answers. */
+const requestTopic: Topic<SoughtRequest, RequestSnapshot> = {
+  name: 'request',
+  message: z.object({ id: z.string(), owner: z.string().exactOptional() }),
+  answer: z.custom<RequestSnapshot>(),
+}
 
 /** The requests of all processes of a server: each process keeps its own, and is asked when somebody reads. */
 export class ServerActivity implements Activity {
   readonly #own: ActivityLog
-  readonly #siblings: Pick<Siblings, 'readActivity' | 'findRequest'> | undefined
+  readonly #siblings: Bus | undefined
 
-  constructor(own: ActivityLog, siblings?: Pick<Siblings, 'readActivity' | 'findRequest'>) {
+  constructor(own: ActivityLog, siblings?: Bus) {
     this.#own = own
     this.#siblings = siblings
+    void siblings?.subscribe(pageTopic, (question) => own.read(question))
+    void siblings?.subscribe(requestTopic, ({ id, owner }) => own.find(id, owner))
   }
 
   get run(): string {
@@ -22,7 +38,7 @@ export class ServerActivity implements Activity {
   }
 
   async read(question: ActivityQuestion): Promise<ActivityPage> {
-    const pages = [this.#own.read(question), ...((await this.#siblings?.readActivity(question)) ?? [])]
+    const pages = [this.#own.read(question), ...((await this.#siblings?.publish(pageTopic, question)) ?? [])]
     return {
       requests: pages.flatMap(({ requests }) => requests),
       place: { ...question.place, ...Object.fromEntries(pages.map(({ run, cursor }) => [run, cursor])) },
@@ -32,6 +48,7 @@ export class ServerActivity implements Activity {
   }
 
   async find(id: string, owner: string | undefined): Promise<RequestSnapshot | undefined> {
-    return this.#own.find(id, owner) ?? (await this.#siblings?.findRequest(id, owner))
+    const sought = { id, ...(owner !== undefined && { owner }) }
+    return this.#own.find(id, owner) ?? (await this.#siblings?.publish(requestTopic, sought))?.[0]
   }
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
 import type { GenerationRequests } from '../contract/request.ts'
 import type { ModelSummary } from '../contract/server/catalogue.ts'
-import type { DrainChange, PresetChoice, Siblings } from '../contract/server/siblings.ts'
+import type { Primary } from '../contract/server/shared.ts'
 import type { Generation } from '../core/generate.ts'
 import type { Listening } from '../http/run/deps.ts'
 import { createInProcess } from './generating/in-process.ts'
@@ -63,12 +63,8 @@ type AppOptions = {
   readonly parts?: AppParts
   /** Called with a key that had to be made; it is shown only once. */
   readonly onKey?: (key: string) => void
-  /** The other processes of this server; absent: there is one. */
-  readonly siblings?: Siblings
-  /** The operator's preset, chosen since the first of these processes started. */
-  readonly preset?: PresetChoice
-  /** The servers that it has taken out of use since then. */
-  readonly drains?: readonly DrainChange[]
+  /** The process that has started this one and others; absent: this server has one process. */
+  readonly primary?: Primary
 }
 
 const noObserver: StartObserver = { onDownload: () => undefined, onNote: () => undefined, onFetch: () => undefined }
@@ -76,17 +72,17 @@ const noObserver: StartObserver = { onDownload: () => undefined, onNote: () => u
 /** The composition root: the only place that knows every layer. */
 export async function createApp(
   config: LoadedConfig,
-  { log, observer = noObserver, parts = {}, onKey = () => undefined, siblings, preset, drains }: AppOptions,
+  { log, observer = noObserver, parts = {}, onKey = () => undefined, primary }: AppOptions,
 ): Promise<App> {
-  const state = await openState(config, { log, preset })
-  const { live, store, usage } = state
+  const state = await openState(config, { log, primary })
+  const { live, store, usage, siblings, everyone } = state
   const set = new ModelSet(observer)
   const sharing = shareMemory(config, log)
-  const watching = await openWatching(config, { log, version, models: set, sharing, state, siblings })
+  const watching = await openWatching(config, { log, version, models: set, sharing, state, primary })
   const { cancellations } = watching.forRoutes
   const { createScheduler, ...limits } = createKeyLimiting({
     // A file is asked for what must outlive the process only.
-    shared: store?.documents === undefined ? siblings?.usage : store.usage,
+    shared: everyone?.usage,
     kept: store?.usage,
     log,
     onGranted: watching.metrics.slotGranted,
@@ -98,8 +94,6 @@ export async function createApp(
     state,
     converter: createConfiguredConverter(config),
     own: parts.models ?? [],
-    drained: drains,
-    siblings,
     createScheduler,
     fleetObserver: watching.metrics.fleetObserver,
     endRequests: (model) => void cancellations.cancelWhere({ model }, 'unloaded'),
@@ -108,7 +102,7 @@ export async function createApp(
   const { admitsToolCall } = limits
   const generating = await openGenerating(config, { log, models: set, state, watching, admitsToolCall })
   let isListening = false
-  const choices = await joinOthers(siblings, { log, state, set, watching, models, generating, isListening: () => isListening })
+  const choices = await joinOthers({ log, state, set, models, isListening: () => isListening })
   const serving = openServing(config, {
     ...generating.forRoutes,
     ...models.forRoutes,
@@ -119,6 +113,7 @@ export async function createApp(
     ...(usage !== undefined && { usage }),
     ...(choices !== undefined && { choices }),
     ...(siblings !== undefined && { siblings }),
+    ...(everyone !== undefined && { everyone }),
     ...(parts.dialects !== undefined && { dialects: parts.dialects }),
     heartbeatMs: () => live.current.server.heartbeatMs,
     version,
@@ -146,7 +141,7 @@ export async function createApp(
     async listen() {
       const url = await serving.listen(log)
       // With several processes, the primary creates the key.
-      if (siblings === undefined) createdKey = await live.ensureKey()
+      if (primary === undefined) createdKey = await live.ensureKey()
       if (createdKey !== undefined) onKey(createdKey)
       begin()
       isListening = true

@@ -22,7 +22,7 @@ type Start = Extract<Order, { type: 'start' }>
 
 const send = (message: object) => void process.send?.(message)
 const report = (message: Report) => send(message)
-const { siblings, take } = joinPrimary({ send })
+const { primary, take } = joinPrimary({ send })
 
 let onStart: (order: Start) => void = () => undefined
 let onDrain: () => void = () => undefined
@@ -51,12 +51,12 @@ if (order !== undefined) await serve(order)
 process.disconnect()
 process.exit()
 
-async function serve({ config: checked, preset, drains, ...place }: Start): Promise<void> {
+async function serve({ config: checked, ...place }: Start): Promise<void> {
   const share = (whole: object) => shareConfig(whole as LoadedConfig, place)
   const config = share(checked)
   const log = createLog({ level: config.log.level })
   try {
-    const made = createApp(config, { log, siblings, drains, ...(preset !== undefined && { preset }) })
+    const made = createApp(config, { log, primary })
     // Opening the store may wait for a database.
     const app = await Promise.race([made, draining])
     if (app === undefined) return

@@ -16,6 +16,9 @@ export type CancelKeys = { readonly cancelId?: string; readonly sessionId?: stri
 /** A caller's request to cancel: the runs of a cancel id, or otherwise those of a session, and of replies by their ids. */
 export type CancelTarget = CancelKeys & { readonly replyIds: readonly string[] }
 
+/** A cancel that a caller asks for: `by` is the caller's id. An administrator may cancel what others run. */
+export type RequestedCancel = CancelTarget & { readonly by: string; readonly isAdmin: boolean }
+
 /** Everything about a request except its content. Created once, on arrival. */
 export type RequestContext = {
   /** Also the id of the reply. */

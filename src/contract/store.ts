@@ -1,4 +1,3 @@
-import type { CancelTarget } from './context.ts'
 import type { FilePlace } from './file-store.ts'
 import type { UsageCounter } from './quota.ts'
 import type { JsonObject } from './request.ts'
@@ -12,17 +11,11 @@ export interface Store {
   readonly responses: ResponseStore
   readonly conversations: ConversationStore
   readonly completions: CompletionStore
-  /** Absent if processes cannot reach each other: a cancel then ends only runs in its own process. */
-  readonly cancels?: CancelBus
   /** The use of keys in all processes, for the length of their periods. */
   readonly usage: UsageCounter
   readonly usageDays: UsageDays
-  /** Settings that operators change in all processes; absent likewise. */
-  readonly documents?: SharedDocuments
-  /** Where uploads are kept for all processes; absent likewise. */
+  /** Where uploads are kept for all processes; absent if processes cannot reach each other. */
   readonly files?: FilePlace
-  /** Locks a name in all processes; absent likewise. Undefined: another holds it. Rejects with `store-unavailable`. */
-  lock?(name: string): Promise<Lock | undefined>
   /** Deletes what has expired, and the oldest entries while the store is larger than its limit. */
   prune(nowMs: number): Promise<void>
   close(): Promise<void>
@@ -46,20 +39,6 @@ export interface UsageDays {
   add(entries: readonly UsageEntry[]): Promise<void>
   /** The days from `from` to `to`, both included, the latest first. */
   read(wanted: { readonly from: string; readonly to?: string; readonly caller?: string }): Promise<readonly UsageEntry[]>
-}
-
-/** Call it to release the lock. */
-export type Lock = () => void
-
-/** A cancel that one process passes on to the others; `by`: the id of the caller. */
-export type SharedCancel = CancelTarget & { readonly by: string; readonly isAdmin: boolean }
-
-/** Passes cancels between the processes that share a database. A cancel is lost while the database is unreachable. */
-export interface CancelBus {
-  /** Sends the cancel to all other processes. Resolves with how many requests they reported as cancelled. Rejects with `store-unavailable`. */
-  publish(cancel: SharedCancel): Promise<number>
-  /** Calls the listener with the cancels of other processes, until the store is closed. Resolves when it listens, or will retry. */
-  listen(listener: (cancel: SharedCancel) => void): Promise<void>
 }
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
@@ -162,20 +141,4 @@ export interface ConversationStore {
   findItem(owner: string, id: string, itemId: string): Promise<StoredItem | undefined>
   /** False: no such item. */
   deleteItem(owner: string, id: string, itemId: string): Promise<boolean>
-}
-
-/**
- * Named JSON documents that the processes of one database share. Calls reject with `store-unavailable` when the database fails; the last
- * version read then stays known.
- */
-export interface SharedDocuments {
-  /**
-   * Calls the listener with the document and after each change of it, made by any process; not while it does not exist. Resolves after the
-   * first read.
-   */
-  watch(name: string, listener: (json: unknown) => void): Promise<void>
-  /** Reads a watched document again if it has changed: a notification may still be on its way. */
-  refresh(name: string): Promise<void>
-  /** Replaces the document, undefined at first, by the result of `edit`: one change at a time, in all processes. */
-  change(name: string, edit: (json: unknown) => unknown): Promise<void>
 }

@@ -2,7 +2,7 @@ import type { AppError } from '../contract/errors.ts'
 import type { ModelViewer, Principal } from '../contract/principal.ts'
 import type { SealerOf } from '../contract/sealer.ts'
 import type { Catalogue } from '../contract/server/catalogue.ts'
-import type { Siblings } from '../contract/server/siblings.ts'
+import type { Shared } from '../contract/server/shared.ts'
 import type { Store } from '../contract/store.ts'
 import type { Cancellations } from '../core/cancel/cancellations.ts'
 import type { AnswerDeps } from '../core/tool-loop/deps.ts'
@@ -14,8 +14,8 @@ export type ResponsesDeps = AnswerDeps & {
   withModel(body: unknown, viewer: ModelViewer): unknown
   readonly cancellations: Cancellations
   readonly sealerOf: SealerOf
-  /** The other processes of this server; absent: there are none. */
-  readonly siblings?: Pick<Siblings, 'lock' | 'cancels'>
+  /** All processes with the same store, and those of this server; absent: there are no others. */
+  readonly everyone?: Pick<Shared, 'publish' | 'lock'>
   /** Absent: nothing is stored, and requests that need it are refused. */
   readonly store?: Store
   /** The error in the form that this caller may see. */

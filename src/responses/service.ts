@@ -1,5 +1,5 @@
 import { AppError } from '../contract/errors.ts'
-import type { Lock } from '../contract/store.ts'
+import type { Lock, Shared } from '../contract/server/shared.ts'
 import { BackgroundResponses } from './background.ts'
 import type { ResponsesDeps } from './deps.ts'
 
@@ -10,21 +10,17 @@ export type ResponsesService = ResponsesDeps & {
 }
 
 export function createResponsesService(deps: ResponsesDeps): ResponsesService {
-  // Processes that share a store include those of one server.
-  const lockElsewhere = deps.store?.lock ?? deps.siblings?.lock.bind(deps.siblings)
-  return { ...deps, background: new BackgroundResponses(deps), locks: new ConversationLocks(lockElsewhere) }
+  return { ...deps, background: new BackgroundResponses(deps), locks: new ConversationLocks(deps.everyone) }
 }
-
-type LockElsewhere = (name: string) => Promise<Lock | undefined>
 
 /** The conversations that responses write to: one at a time, as with OpenAI, since each must see the previous one's output. */
 class ConversationLocks {
   readonly #locked = new Set<string>()
-  readonly #lockElsewhere: LockElsewhere | undefined
+  readonly #everyone: Pick<Shared, 'lock'> | undefined
 
-  /** `lockElsewhere`: also locks a conversation for other processes. */
-  constructor(lockElsewhere?: LockElsewhere) {
-    this.#lockElsewhere = lockElsewhere
+  /** `everyone`: also locks a conversation for other processes. */
+  constructor(everyone?: Pick<Shared, 'lock'>) {
+    this.#everyone = everyone
   }
 
   /** Resolves with the function that unlocks it. Rejects with `conversation-locked`. */
@@ -33,10 +29,10 @@ class ConversationLocks {
     if (this.#locked.has(key)) throw conversationLocked(id)
     this.#locked.add(key)
     const unlockHere = () => void this.#locked.delete(key)
-    if (this.#lockElsewhere === undefined) return unlockHere
+    if (this.#everyone === undefined) return unlockHere
     let unlockElsewhere: Lock | undefined
     try {
-      unlockElsewhere = await this.#lockElsewhere(key)
+      unlockElsewhere = await this.#everyone.lock(key)
     } finally {
       if (unlockElsewhere === undefined) unlockHere()
     }

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { AppError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/request.ts'
 import type { ItemPage, ListFilter, PageRequest, Store, StoredResponse } from '../contract/store.ts'
+import { cancelElsewhere } from '../core/cancel/cancels-elsewhere.ts'
 import { encodePage } from '../dialect/openai/lists.ts'
 import type { ResponsesService } from './service.ts'
 import { isOver, settled } from './settled.ts'
@@ -36,7 +37,7 @@ export async function cancelResponse(service: ResponsesService, owner: string, i
     throw new AppError('invalid-request', message)
   }
   if (isOver(stored.status)) return encodeStored(stored)
-  await cancelElsewhere(service, owner, id)
+  await cancelWhereItRuns(service, owner, id)
   const deadlineMs = service.now() + cancelWaitMs
   for (;;) {
     await pause(cancelPollMs)
@@ -46,11 +47,9 @@ export async function cancelResponse(service: ResponsesService, owner: string, i
 }
 
 /** The process that runs it stops it immediately if it can be reached; otherwise, when it next renews the lease. */
-async function cancelElsewhere({ siblings, ...service }: ResponsesService, owner: string, id: string): Promise<void> {
-  const { responses, cancels } = storeOf(service)
-  const cancel = { replyIds: [id], by: owner, isAdmin: false }
-  await Promise.allSettled([siblings?.cancels, cancels].map((bus) => bus?.publish(cancel)))
-  await responses.requestCancel(owner, id)
+async function cancelWhereItRuns(service: ResponsesService, owner: string, id: string): Promise<void> {
+  await cancelElsewhere(service.everyone, { replyIds: [id], by: owner, isAdmin: false })
+  await storeOf(service).responses.requestCancel(owner, id)
 }
 
 /** Deletes a response, and cancels it if it still runs. Rejects with `not-found`. */
@@ -59,7 +58,7 @@ export async function deleteResponse(service: ResponsesService, owner: string, i
   if (live !== undefined) {
     service.cancellations.cancelWhere({ id, owner }, 'requested', owner)
     await live.ended
-  } else if ((await findStored(service, owner, id)).leaseUntilMs !== undefined) await cancelElsewhere(service, owner, id)
+  } else if ((await findStored(service, owner, id)).leaseUntilMs !== undefined) await cancelWhereItRuns(service, owner, id)
   if (!(await storeOf(service).responses.delete(owner, id))) throw responseNotFound(id)
 }
 

@@ -1,13 +1,13 @@
 import { type Dialect, Kysely } from 'kysely'
+import type { Carrier } from '../contract/server/shared.ts'
 import type { Store } from '../contract/store.ts'
 import { createCompletionStore } from './completion-store.ts'
 import { createConversationStore } from './conversation-store.ts'
 import { createLifetimes, type LifetimeOptions } from './lifetimes.ts'
 import { migrate } from './migrate.ts'
 import { Owned } from './owned.ts'
-import { createPostgresCancels } from './postgres-cancels.ts'
+import { createPostgresCarrier } from './postgres-carrier.ts'
 import { createPostgresDialect, upkeepTimeoutMs } from './postgres-dialect.ts'
-import { PostgresDocuments } from './postgres-documents.ts'
 import { createPostgresFiles } from './postgres-files.ts'
 import { PostgresLink } from './postgres-link.ts'
 import { deleteExpired, deleteOldest } from './prune.ts'
@@ -30,8 +30,11 @@ export type StoreOptions = LifetimeOptions & {
   readonly maxBytes?: number
 }
 
+/** `shared`: a carrier between processes, of a database that can be one. */
+export type OpenStore = Store & { readonly shared?: Carrier }
+
 /** Opens a database, and brings its tables up to date. */
-export async function openStore({ database, maxBytes, ...lifetimeOptions }: StoreOptions): Promise<Store> {
+export async function openStore({ database, maxBytes, ...lifetimeOptions }: StoreOptions): Promise<OpenStore> {
   const db = new Kysely<Tables>({ dialect: await openDialect(database) })
   const upkeep = database.type === 'postgres' ? new Kysely<Tables>({ dialect: await upkeepDialect(database.url) }) : db
   const closeBoth = () => Promise.all([...new Set([db, upkeep])].map((one) => one.destroy()))
@@ -42,40 +45,24 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
     throw error
   }
   const lifetimes = createLifetimes(lifetimeOptions)
-  const shared = database.type === 'postgres' ? shareOver(db, database.url) : undefined
+  const usage = createUsageCounter(db, database.type)
+  const link = database.type === 'postgres' ? new PostgresLink(database.url) : undefined
   const ofKind = (kind: StoredKind) => (owner: string) => new Owned(db, { owner, kind, nowMs: lifetimes.now() })
   return {
     responses: { ...createResponseStore(ofKind('response'), lifetimes), ...createRunningResponses(db) },
     conversations: createConversationStore(ofKind('response'), lifetimes),
     completions: createCompletionStore(ofKind('completion'), lifetimes),
-    usage: createUsageCounter(db, database.type),
+    usage,
     usageDays: createUsageDays(db),
-    ...shared?.parts,
+    ...(link !== undefined && { shared: createPostgresCarrier({ db, link, usage }), files: createPostgresFiles(db) }),
     async prune(nowMs) {
       await deleteExpired(upkeep, nowMs)
       if (maxBytes !== undefined) await deleteOldest(upkeep, maxBytes)
     },
     async close() {
-      await Promise.all([closeBoth(), shared?.close()])
+      await Promise.all([closeBoth(), link?.close()])
     },
   }
-}
-
-/** The state that the processes of one database share besides its tables. */
-function shareOver(db: Kysely<Tables>, url: string) {
-  const link = new PostgresLink(url)
-  const documents = new PostgresDocuments(db, link)
-  const parts = {
-    cancels: createPostgresCancels(link),
-    documents,
-    files: createPostgresFiles(db),
-    lock: (name: string) => link.lock(name),
-  } satisfies Partial<Store>
-  const close = () => {
-    documents.close()
-    return link.close()
-  }
-  return { parts, close }
 }
 
 function upkeepDialect(url: string): Promise<Dialect> {

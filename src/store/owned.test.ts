@@ -11,7 +11,7 @@ const withoutOwner = [
   'migrations.ts',
   'open-store.ts',
   'owned.ts',
-  'postgres-documents.ts',
+  'postgres-carrier.ts',
   'postgres-files.ts',
   'prune.ts',
   'response-rows.ts',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Client } from 'pg'
-import type { Lock } from '../contract/store.ts'
+import type { Lock } from '../contract/server/shared.ts'
 import { toStoreError } from './failure.ts'
 
 const reconnectMs = 1000
@@ -11,8 +11,11 @@ const queryTimeoutMs = 2000
 /** The reply of the holder may be here before its unlock is in the database. */
 const unlockedWithinMs = 500
 const lockAgainMs = 25
+/** For notifications that are lost, such as behind a pooler of connections that does not pass them on. */
+const gapEveryMs = 30_000
 
-type Subscription = { readonly channel: string; readonly onNotice: (payload: string) => void; readonly onOpen: () => void }
+/** `onGap` is called when notifications may have been missed: whenever the connection is there again, and from time to time. */
+type Subscription = { readonly channel: string; onNotice(payload: string): void; onGap(): void }
 
 /** A connection of its own for what a connection holds: notifications and locks. It is opened again when it breaks. */
 export class PostgresLink {
@@ -21,17 +24,19 @@ export class PostgresLink {
   #opening: Promise<void> | undefined
   #client: Client | undefined
   #timer: NodeJS.Timeout | undefined
+  #gapTimer: NodeJS.Timeout | undefined
   #isClosed = false
 
   constructor(url: string) {
     this.#url = url
   }
 
-  /** Hears the notifications of a channel. `onOpen` is called whenever the connection is there again: some may have been missed. Resolves when it listens, or will try again. */
-  async subscribe(channel: string, onNotice: (payload: string) => void, onOpen: () => void = () => undefined): Promise<void> {
-    this.#subscriptions.push({ channel, onNotice, onOpen })
+  /** Hears the notifications of a channel. Resolves when it listens, or will try again. */
+  async subscribe(subscription: Subscription): Promise<void> {
+    this.#subscriptions.push(subscription)
+    this.#gapTimer ??= setInterval(() => this.#onGap(), gapEveryMs).unref()
     await this.#open()
-    await this.#client?.query(`listen ${channel}`).catch(() => undefined)
+    await this.#client?.query(`listen ${subscription.channel}`).catch(() => undefined)
   }
 
   async notify(channel: string, payload: string): Promise<void> {
@@ -53,6 +58,7 @@ export class PostgresLink {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
+    clearInterval(this.#gapTimer)
     await this.#opening
     await this.#client?.end()
   }
@@ -64,6 +70,10 @@ export class PostgresLink {
     } catch (error) {
       throw toStoreError(error)
     }
+  }
+
+  #onGap(): void {
+    for (const { onGap } of this.#subscriptions) onGap()
   }
 
   #open(): Promise<void> {
@@ -99,7 +109,7 @@ export class PostgresLink {
       for (const { channel } of this.#subscriptions) await client.query(`listen ${channel}`)
       if (this.#isClosed) return await client.end()
       this.#client = client
-      for (const { onOpen } of this.#subscriptions) onOpen()
+      this.#onGap()
     } catch {
       // The database is away, as its other calls report; until it is back, this process is on its own.
       lose()

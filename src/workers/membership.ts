@@ -1,87 +1,49 @@
-import type { UsageCounter } from '../contract/quota.ts'
-import type { DrainChange, PresetChoice, SiblingDuties, Siblings } from '../contract/server/siblings.ts'
-import type { CancelBus } from '../contract/store.ts'
+import type { Primary } from '../contract/server/shared.ts'
+import { type Answer, type Args, type Calls, calls, deliverySchema, metricsTopic } from './calls.ts'
 import { Link, type Port } from './link.ts'
-import { type Answer, answerSchemas, type Duty, type DutyAnswer, dutySchema, type Question } from './messages.ts'
 
 /** A worker's end of the primary state. */
 export type Membership = {
-  readonly siblings: Siblings
+  readonly primary: Primary
   /** Returns whether the message was one of the primary state. */
   take(message: unknown): boolean
 }
 
 /** The state that a worker shares with the others, through the primary process at the other end of the port. */
 export function joinPrimary(port: Port): Membership {
-  let duties: SiblingDuties | undefined
-  const link = new Link(port, (question) => perform(dutySchema.parse(question)))
-  const ask = <Type extends Question['type']>(question: Extract<Question, { type: Type }>): Promise<Answer<Type>> =>
-    link.ask(question, answerSchemas[question.type as Type]) as Promise<Answer<Type>>
-
-  function perform(duty: Duty): Promise<DutyAnswer<Duty['type']>> | DutyAnswer<Duty['type']> {
-    switch (duty.type) {
-      case 'cancel':
-        return duties?.cancel(duty.cancel) ?? 0
-      case 'decide':
-        return duties?.decide(duty.decision) ?? false
-      case 'metrics':
-        return duties === undefined ? [] : duties.readMetrics().then((metrics) => [...metrics])
-      case 'ready':
-        return duties?.isReady() ?? false
-      case 'preset':
-        duties?.usePreset(duty.choice)
-        return null
-      case 'drain':
-        duties?.drain(duty.change)
-        return null
-      case 'passed':
-        duties?.notePassed(duty.checks)
-        return null
-      case 'activity':
-        return duties?.readActivity(duty.question) ?? null
-      case 'request':
-        return duties?.findRequest(duty.id, duty.owner) ?? null
-    }
-  }
-
-  const cancels: CancelBus = {
-    publish: (cancel) => ask({ type: 'cancel', cancel: { ...cancel, replyIds: [...cancel.replyIds] } }),
-    // `join` has the listener.
-    listen: async () => undefined,
-  }
-  const usage: UsageCounter = {
-    read: (account) => ask({ type: 'read-usage', account }),
-    take: async (account, share, limits) => (await ask({ type: 'take', account, share, limits })) ?? undefined,
-    settle: (account, settlement) => ask({ type: 'settle', account, settlement }),
+  const listeners = new Map<string, ((message: unknown) => unknown)[]>()
+  const link = new Link(port, (delivery) => {
+    const { topic, message } = deliverySchema.parse(delivery)
+    return Promise.all((listeners.get(topic) ?? []).map((hear) => hear(message)))
+  })
+  const ask = <Name extends keyof Calls>(call: Name, ...args: Args<Name>): Promise<Answer<Name>> =>
+    link.ask({ call, args }, calls[call].answer) as Promise<Answer<Name>>
+  const listen = (topic: string, listener: (message: unknown) => unknown) => {
+    listeners.set(topic, [...(listeners.get(topic) ?? []), listener])
   }
   return {
     take: (message) => link.take(message),
-    siblings: {
-      usage,
-      cancels,
+    primary: {
+      publish: (topic, message) => ask('publish', topic, message),
+      subscribe: async (topic, listener) => listen(topic, listener),
+      documents: {
+        read: (name, laterThan) => ask('readDocument', name, laterThan),
+        write: (name, row) => ask('writeDocument', name, row),
+      },
+      usage: {
+        read: (account) => ask('readUsage', account),
+        take: (account, share, limits) => ask('take', account, share, limits),
+        settle: (account, settlement) => ask('settle', account, settlement),
+      },
       async lock(name) {
-        if (!(await ask({ type: 'lock', name }))) return undefined
-        return () => void ask({ type: 'unlock', name }).catch(ignore)
+        if (!(await ask('lock', name))) return undefined
+        // When the primary process has ended, this one ends with it.
+        return () => void ask('unlock', name).catch(() => undefined)
       },
-      decide: (decision) => ask({ type: 'decide', decision }),
-      renderMetrics: () => ask({ type: 'metrics' }),
-      areReady: () => ask({ type: 'ready' }),
-      async usePreset(choice: PresetChoice) {
-        await ask({ type: 'preset', choice })
-      },
-      async drain(change: DrainChange) {
-        await ask({ type: 'drain', change })
-      },
-      tellPassed: ({ model, urls }) => void ask({ type: 'passed', checks: { model, urls: [...urls] } }).catch(ignore),
-      readActivity: (question) => ask({ type: 'activity', question }),
-      findRequest: async (id, owner) => (await ask({ type: 'request', id, ...(owner !== undefined && { owner }) })) ?? undefined,
-      join: (own) => {
-        duties = own
+      sumMetrics(read) {
+        listen(metricsTopic, read)
+        return () => ask('renderMetrics')
       },
     },
   }
-}
-
-function ignore(_error: unknown): void {
-  // The primary process has ended, and this one ends with it.
 }

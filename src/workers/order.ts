@@ -11,8 +11,6 @@ export const orderSchema = z.discriminatedUnion('type', [
     config,
     index: z.int().min(0),
     count: z.int().min(1),
-    preset: z.custom<import('../contract/server/siblings.ts').PresetChoice>().optional(),
-    drains: z.array(z.custom<import('../contract/server/siblings.ts').DrainChange>()),
   }),
   /** The configuration has changed. */
   z.object({ type: z.literal('reconfigure'), config }),

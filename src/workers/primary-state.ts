@@ -1,8 +1,8 @@
-import type { z } from 'zod'
+import { orAborted } from '../base/time-limit.ts'
 import type { UsageCounter } from '../contract/quota.ts'
-import type { DrainChange, PresetChoice } from '../contract/server/siblings.ts'
+import type { DocumentRow } from '../contract/server/shared.ts'
+import { type Calls, callSchema, calls, deliveryAnswers, metricsTopic } from './calls.ts'
 import { Link, type Port } from './link.ts'
-import { type Answer, type Duty, type DutyAnswer, dutyAnswerSchemas, type Question, questionSchema } from './messages.ts'
 import { type MetricList, mergeMetrics, renderMetrics, whatCounts } from './sum-metrics.ts'
 
 /** A worker that does not answer in this time is left out: it is busy, or about to end. */
@@ -28,99 +28,74 @@ export class PrimaryState {
   readonly #usage: UsageCounter
   readonly #members = new Set<Member>()
   readonly #locked = new Set<string>()
+  readonly #documents = new Map<string, DocumentRow>()
   /** The counts of processes that have ended. */
   #endedMetrics: MetricList = []
-  /** What was last chosen, for processes that start later. */
-  preset: PresetChoice | undefined
-  /** The servers out of use, for the same. */
-  drains: readonly DrainChange[] = []
 
   constructor(usage: UsageCounter) {
     this.#usage = usage
   }
 
   connect(port: Port): PrimaryPort {
-    const member: Member = {
-      link: new Link(port, (question) => this.#answer(member, questionSchema.parse(question))),
-      locks: new Set(),
-      metrics: [],
+    const answer = (question: unknown) => {
+      const { call, args } = callSchema.parse(question)
+      const answering = answers[call] as (...args: unknown[]) => unknown
+      return answering(...calls[call].args.parse(args))
     }
+    const member: Member = { link: new Link(port, answer), locks: new Set(), metrics: [] }
+    const answers = this.#answersFor(member)
     this.#members.add(member)
     return { take: (message) => member.link.take(message), close: () => this.#leave(member) }
   }
 
-  #answer(member: Member, question: Question): Promise<Answer<Question['type']>> | Answer<Question['type']> {
-    switch (question.type) {
-      case 'read-usage':
-        return this.#usage.read(question.account)
-      case 'take':
-        return this.#usage.take(question.account, question.share, question.limits).then((usage) => usage ?? null)
-      case 'settle':
-        return this.#usage.settle(question.account, question.settlement)
-      case 'cancel':
-        return this.#cancelElsewhere(member, question)
-      case 'decide':
-        return this.#ask(this.#othersThan(member), question).then((answers) => answers.some(Boolean))
-      case 'lock':
-        if (this.#locked.has(question.name)) return false
-        this.#locked.add(question.name)
-        member.locks.add(question.name)
+  #answersFor(member: Member): Calls {
+    return {
+      publish: (topic, message) => {
+        const others = [...this.#members].filter((other) => other !== member)
+        return this.#deliver(others, { topic, message })
+      },
+      readDocument: (name, laterThan) => {
+        const row = this.#documents.get(name)
+        return row !== undefined && row.version > laterThan ? row : undefined
+      },
+      writeDocument: (name, row) => {
+        if (row.version !== (this.#documents.get(name)?.version ?? 0) + 1) return false
+        this.#documents.set(name, row)
         return true
-      case 'unlock':
-        if (member.locks.delete(question.name)) this.#locked.delete(question.name)
-        return null
-      case 'metrics':
-        return this.#renderMetrics()
-      case 'ready':
-        return this.#ask([...this.#members], { type: 'ready' }).then((answers) => answers.every(Boolean))
-      case 'preset':
-        this.preset = question.choice
-        return this.#ask([...this.#members], question).then(() => null)
-      case 'drain':
-        this.#noteDrain(question.change)
-        return this.#ask([...this.#members], question).then(() => null)
-      case 'passed':
-        return this.#ask(this.#othersThan(member), question).then(() => null)
-      case 'activity':
-        return this.#ask(this.#othersThan(member), question).then((pages) => pages.filter((page) => page !== null))
-      case 'request':
-        return this.#ask(this.#othersThan(member), question).then((found) => found.find((one) => one !== null) ?? null)
+      },
+      readUsage: (account) => this.#usage.read(account),
+      take: (account, share, limits) => this.#usage.take(account, share, limits),
+      settle: (account, settlement) => this.#usage.settle(account, settlement),
+      lock: (name) => {
+        if (this.#locked.has(name)) return false
+        this.#locked.add(name)
+        member.locks.add(name)
+        return true
+      },
+      unlock: (name) => {
+        if (member.locks.delete(name)) this.#locked.delete(name)
+        return undefined
+      },
+      renderMetrics: () => this.#renderMetrics(),
     }
-  }
-
-  #noteDrain({ model, url, isDraining }: DrainChange): void {
-    this.drains = this.drains.filter((drain) => drain.model !== model || drain.url !== url)
-    if (isDraining) this.drains = [...this.drains, { model, url, isDraining }]
-  }
-
-  async #cancelElsewhere(member: Member, { cancel }: Extract<Question, { type: 'cancel' }>): Promise<number> {
-    const counts = await this.#ask(this.#othersThan(member), { type: 'cancel', cancel })
-    return counts.reduce((sum, count) => sum + count, 0)
-  }
-
-  #othersThan(member: Member): readonly Member[] {
-    return [...this.#members].filter((other) => other !== member)
   }
 
   async #renderMetrics(): Promise<string> {
     const members = [...this.#members]
     await Promise.all(
       members.map(async (member) => {
-        const [metrics] = await this.#ask([member], { type: 'metrics' })
+        const [metrics] = await this.#deliver([member], { topic: metricsTopic, message: {} })
         if (metrics !== undefined) member.metrics = metrics as MetricList
       }),
     )
     return renderMetrics([this.#endedMetrics, ...members.map(({ metrics }) => metrics)])
   }
 
-  /** The answers of all workers that answer. */
-  async #ask<Type extends Duty['type']>(
-    members: readonly Member[],
-    duty: Extract<Duty, { type: Type }>,
-  ): Promise<DutyAnswer<Type>[]> {
-    const schema = dutyAnswerSchemas[duty.type as Type] as unknown as z.ZodType<DutyAnswer<Type>>
-    const answers = members.map(({ link }) => withinTime(link.ask(duty, schema)))
-    return (await Promise.all(answers)).filter((answer) => answer !== undefined) as DutyAnswer<Type>[]
+  /** What their listeners answer; workers that do not answer are left out. */
+  async #deliver(members: readonly Member[], delivery: { topic: string; message: object }): Promise<unknown[]> {
+    const late = AbortSignal.timeout(answerWithinMs)
+    const answers = members.map(({ link }) => orAborted(link.ask(delivery, deliveryAnswers), late).catch(() => []))
+    return (await Promise.all(answers)).flat()
   }
 
   #leave(member: Member): void {
@@ -129,15 +104,4 @@ export class PrimaryState {
     for (const name of member.locks) this.#locked.delete(name)
     this.#endedMetrics = mergeMetrics([this.#endedMetrics, whatCounts(member.metrics)])
   }
-}
-
-/** Undefined when it fails or takes too long. */
-async function withinTime<T>(answer: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, answerWithinMs, undefined)
-  })
-  const known = await Promise.race([answer.catch(() => undefined), late])
-  clearTimeout(timer)
-  return known
 }

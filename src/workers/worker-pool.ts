@@ -117,9 +117,9 @@ export class WorkerPool {
   }
 
   #begin(worker: Worker, { index }: WorkerSlot): void {
-    const { primary, count } = this.#options
+    const { count } = this.#options
     if (this.#isDraining) post(worker, { type: 'drain' })
-    else post(worker, { type: 'start', config: this.#startConfig, index, count, preset: primary.preset, drains: primary.drains })
+    else post(worker, { type: 'start', config: this.#startConfig, index, count })
   }
 
   #onStartFailure({ index }: WorkerSlot, error: AppError): void {

@@ -13,21 +13,19 @@ import { createConfiguredTools } from './tools.ts'
 type Surroundings = {
   readonly log: Logger
   readonly models: Pick<ModelSet, 'find'>
-  readonly state: Pick<State, 'live' | 'sealerOf' | 'store'>
+  readonly state: Pick<State, 'live' | 'sealerOf' | 'store' | 'siblings'>
   readonly watching: Pick<Awaited<ReturnType<typeof openWatching>>, 'metrics' | 'ofGenerations'>
   readonly admitsToolCall: NonNullable<Generating['admitsToolCall']>
 }
 
 /** Opens what all generations share, with the media and the tools that the configuration allows. */
 export async function openGenerating(config: LoadedConfig, { log, models, state, watching, admitsToolCall }: Surroundings) {
-  const { live, sealerOf, store } = state
+  const { live, sealerOf, store, siblings } = state
   const { onFallback, ...observers } = watching.ofGenerations
   const { media, files } = createConfiguredMedia(config, store?.files)
   const { tools, pictures } = await createConfiguredTools(config, log)
   const validator = new OutputValidator()
-  const approvals = new ToolApprovals()
   return {
-    approvals,
     forRoutes: {
       now: () => performance.now(),
       validator,
@@ -38,7 +36,7 @@ export async function openGenerating(config: LoadedConfig, { log, models, state,
       others: { find: (name, viewer) => models.find(name, viewer), onFallback },
       prefixes: new PrefixMemory({ onDiverged: watching.metrics.promptDiverged }),
       ...observers,
-      approvals,
+      approvals: new ToolApprovals(siblings),
       admitsToolCall,
       shortensOutput: config.server.shortenOutput,
       sealerOf,

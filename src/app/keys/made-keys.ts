@@ -59,7 +59,7 @@ export abstract class MadeKeys {
   /** Looks again where `list` may be a moment behind. */
   abstract refresh(): Promise<void>
 
-  /** One change at a time, also among processes. Without a change, `edit` returns what it got. */
+  /** `edit` is called again when another process was faster. Without a change, it returns what it got. */
   protected abstract change(edit: (keys: readonly StoredKey[]) => readonly StoredKey[]): Promise<void>
 
   /** Checks the file at each request, so that a key takes effect, or loses it, immediately. */
@@ -89,8 +89,8 @@ export abstract class MadeKeys {
   async ensureKey(): Promise<string | undefined> {
     let created: string | undefined
     await this.change((keys) => {
-      if (keys.length > 0) return keys
-      created = createApiKey()
+      created = keys.length > 0 ? undefined : createApiKey()
+      if (created === undefined) return keys
       return [{ hash: hashApiKey(created), scopes: [...keyScopes], createdAt: new Date().toISOString() }]
     })
     return created

@@ -1,4 +1,4 @@
-import type { SharedDocuments } from '../../contract/store.ts'
+import type { SharedDocuments } from '../../contract/server/shared.ts'
 import { keyFilePath, openKeyFile } from './find-keys.ts'
 import type { MadeKeys } from './made-keys.ts'
 import { type Notes, SharedKeys } from './shared-keys.ts'

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises'
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import type { SharedDocuments } from '../../contract/store.ts'
+import type { SharedDocuments } from '../../contract/server/shared.ts'
 import { ApiKeyFile } from './api-key-file.ts'
 import { MadeKeys, type StoredKey, storedKeySchema } from './made-keys.ts'
 

@@ -6,10 +6,10 @@ import type { Engine } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media.ts'
 import { type EndpointSource, ReplaceableSource } from '../../engine/remote/endpoints/source.ts'
 import { createRemoteEngine } from '../../engine/remote/engine.ts'
+import type { Drains } from '../sharing/drains.ts'
+import type { SharedChecks } from '../sharing/shared-checks.ts'
 import { createEndpointSource } from './create-endpoint-source.ts'
 import type { FindTemplate } from './create-llama-engine.ts'
-import type { Drains } from './drains.ts'
-import type { SharedChecks } from './shared-checks.ts'
 import { readModelTemplate } from './templates/read-model-template.ts'
 
 type Surroundings = {

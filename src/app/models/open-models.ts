@@ -3,32 +3,28 @@ import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { MediaConverter } from '../../contract/media.ts'
-import type { DrainChange, Siblings } from '../../contract/server/siblings.ts'
 import type { Models, Operating } from '../../http/run/deps.ts'
 import { LifecycleService } from '../../lifecycle/service.ts'
 import type { CreateScheduler } from '../keys/key-limits.ts'
+import { Drains } from '../sharing/drains.ts'
+import { SharedChecks } from '../sharing/shared-checks.ts'
 import type { State } from '../state/open-state.ts'
 import { openCatalogue } from './catalogue.ts'
 import { createModel, type OwnModel, registerOwnModel } from './create-model.ts'
 import { createDeviceMemory } from './device-memory.ts'
-import { Drains } from './drains.ts'
 import { findLlamaServer } from './find-llama-server.ts'
 import type { MemorySharing } from './memory-sharing.ts'
 import { createModelFiles } from './model-files.ts'
 import type { ModelSet } from './model-set.ts'
-import { SharedChecks } from './shared-checks.ts'
 
 type Surroundings = {
   readonly log: Logger
   /** Empty: it gets the models of the configuration, of its folder, and of the servers that list them. */
   readonly models: ModelSet
   readonly sharing: MemorySharing
-  readonly state: Pick<State, 'live' | 'hash'>
+  readonly state: Pick<State, 'live' | 'hash' | 'siblings'>
   readonly converter: MediaConverter
   readonly own: readonly OwnModel[]
-  /** The replicas that the operator took out of use earlier. */
-  readonly drained: readonly DrainChange[] | undefined
-  readonly siblings: Siblings | undefined
   readonly createScheduler: CreateScheduler
   fleetObserver(model: string): FleetObserver
   /** Cancels the running requests of a model. */
@@ -37,11 +33,11 @@ type Surroundings = {
 
 /** Creates the models, and finds those of folders and servers. Nothing is loaded yet. */
 export function openModels(config: LoadedConfig, surroundings: Surroundings) {
-  const { log, models, sharing, state, own, drained, siblings, endRequests, ...given } = surroundings
+  const { log, models, sharing, state, own, endRequests, ...given } = surroundings
   const { home } = config
-  const { live, hash } = state
-  const drains = new Drains(drained)
-  const checks = new SharedChecks(siblings?.tellPassed)
+  const { live, hash, siblings } = state
+  const drains = new Drains()
+  const checks = new SharedChecks(siblings)
   const factory = {
     ...given,
     home,
@@ -73,7 +69,6 @@ export function openModels(config: LoadedConfig, surroundings: Surroundings) {
   })
   return {
     drains,
-    checks,
     catalogue,
     /** Takes the models of another configuration; throws, without a change, for those that cannot be. */
     replace(before: LoadedConfig, after: LoadedConfig): void {

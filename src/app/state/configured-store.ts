@@ -5,9 +5,8 @@ import { networkReason } from '../../canonical/failure-reason.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import { isPostgresUrl } from '../../config/sections/storage-schema.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
-import type { Store } from '../../contract/store.ts'
 import { isServerStarting } from '../../store/failure.ts'
-import type { DatabaseLocation } from '../../store/open-store.ts'
+import type { DatabaseLocation, OpenStore } from '../../store/open-store.ts'
 
 const dayMs = 86_400_000
 const pruneEveryMs = 600_000
@@ -23,12 +22,16 @@ type StoreConfig = Pick<LoadedConfig, 'storage' | 'home'>
  * The store of a configuration, which deletes what has expired from time to time. Waits for a PostgreSQL that is still starting. Otherwise
  * as `connectStore`.
  */
-export async function openConfiguredStore(config: StoreConfig, log: Logger, waitMs = longestWaitMs): Promise<Store | undefined> {
+export async function openConfiguredStore(
+  config: StoreConfig,
+  log: Logger,
+  waitMs = longestWaitMs,
+): Promise<OpenStore | undefined> {
   const store = await connectWhenStarted(config, log, waitMs)
   return store && withPruning(store, log)
 }
 
-async function connectWhenStarted(config: StoreConfig, log: Logger, waitMs: number): Promise<Store | undefined> {
+async function connectWhenStarted(config: StoreConfig, log: Logger, waitMs: number): Promise<OpenStore | undefined> {
   const endMs = performance.now() + waitMs
   for (let isWaiting = false; ; isWaiting = true) {
     try {
@@ -42,7 +45,7 @@ async function connectWhenStarted(config: StoreConfig, log: Logger, waitMs: numb
 }
 
 /** Undefined for `off`. Throws `invalid-request` when the store cannot be opened. */
-export async function connectStore({ storage, home }: StoreConfig): Promise<Store | undefined> {
+export async function connectStore({ storage, home }: StoreConfig): Promise<OpenStore | undefined> {
   const location = locate({ storage, home })
   if (location === undefined) return undefined
   const { ttlDays, conversationTtlDays, maxBytes } = storage
@@ -63,7 +66,7 @@ export async function connectStore({ storage, home }: StoreConfig): Promise<Stor
 }
 
 /** The same, if it is one that several servers may share. */
-export async function connectSharedStore(config: StoreConfig): Promise<Store | undefined> {
+export async function connectSharedStore(config: StoreConfig): Promise<OpenStore | undefined> {
   return locate(config)?.type === 'postgres' ? connectStore(config) : undefined
 }
 
@@ -88,7 +91,7 @@ function describeLocation(location: DatabaseLocation): string {
 }
 
 /** What is deleted is gone for good, so that a clock counts once it has gone on by itself for a while. */
-function withPruning(store: Store, log: Logger): Store {
+function withPruning(store: OpenStore, log: Logger): OpenStore {
   let pruning = Promise.resolve()
   let driftMs = Date.now() - performance.now()
   const prune = () => {

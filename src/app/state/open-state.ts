@@ -1,28 +1,31 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../../config/load.ts'
 import { messageOf } from '../../contract/errors.ts'
-import type { PresetChoice } from '../../contract/server/siblings.ts'
+import type { Primary } from '../../contract/server/shared.ts'
 import { openMadeKeys } from '../keys/open-made-keys.ts'
 import { createSealer, createSessionHash, warnOfUnsharedSeals } from '../keys/sealer.ts'
 import { UsageLog } from '../keys/usage-log.ts'
+import { share } from '../sharing/share.ts'
 import { openConfiguredStore } from './configured-store.ts'
 import { LiveConfig } from './live-config.ts'
 
 type Surroundings = {
   readonly log: Logger
-  /** The operator's earlier choice, which may no longer be in the configuration. */
-  readonly preset: PresetChoice | undefined
+  /** Absent: the server has one process. */
+  readonly primary: Primary | undefined
 }
 
-/** The state of a server beside its models: its store, its keys and what they have used, its configuration, which may change. */
+/** The state of a server beside its models: its store, what it shares with other processes, its keys and what they have used, its configuration, which may change. */
 export type State = Awaited<ReturnType<typeof openState>>
 
-export async function openState(config: LoadedConfig, { log, preset }: Surroundings) {
+export async function openState(config: LoadedConfig, { log, primary }: Surroundings) {
   const { home } = config
   const store = await openConfiguredStore(config, log)
-  const documents = store?.documents
+  const siblings = share([primary], log)
+  const everyone = share([store?.shared, primary], log)
+  // The processes of one server have its file of keys.
+  const documents = store?.shared && everyone?.documents
   const live = LiveConfig.open(config, await openMadeKeys({ home, documents, notes: log }), log)
-  if (preset !== undefined && (preset.type !== 'named' || live.presets.names.includes(preset.name))) live.presets.choose(preset)
   if (documents !== undefined) warnOfUnsharedSeals(log)
   const usage =
     store &&
@@ -33,6 +36,8 @@ export async function openState(config: LoadedConfig, { log, preset }: Surroundi
     })
   return {
     store,
+    siblings,
+    everyone,
     live,
     usage,
     sealerOf: await createSealer({ home, log }),

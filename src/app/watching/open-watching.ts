@@ -2,9 +2,10 @@ import type { Logger } from 'pino'
 import { ActivityLog, stopOf } from '../../activity/activity-log.ts'
 import { ServerActivity } from '../../activity/server-activity.ts'
 import type { LoadedConfig } from '../../config/load.ts'
-import type { Siblings } from '../../contract/server/siblings.ts'
+import type { Primary } from '../../contract/server/shared.ts'
 import type { GenerationRecord } from '../../contract/usage.ts'
 import { Cancellations } from '../../core/cancel/cancellations.ts'
+import { cancelTopic } from '../../core/cancel/cancels-elsewhere.ts'
 import type { Fallback } from '../../core/other-models/other-models.ts'
 import type { ToolCallRecord } from '../../core/tool-loop/deps.ts'
 import type { Operating, Watching } from '../../http/run/deps.ts'
@@ -27,13 +28,13 @@ type Watched = {
   readonly version: string
   readonly models: ModelSet
   readonly sharing: MemorySharing
-  readonly state: Pick<State, 'store' | 'usage'>
-  readonly siblings: Siblings | undefined
+  readonly state: Pick<State, 'siblings' | 'everyone' | 'usage'>
+  readonly primary: Primary | undefined
 }
 
 /** Counts, logs, traces and cancels what the server does. */
-export async function openWatching(config: LoadedConfig, { log, version, models, sharing, state, siblings }: Watched) {
-  const { store, usage } = state
+export async function openWatching(config: LoadedConfig, { log, version, models, sharing, state, primary }: Watched) {
+  const { siblings, everyone, usage } = state
   const traces = openConfiguredTracing({ log, version, env: process.env })
   const loadTimes = new LoadTimes({ now: () => performance.now() })
   models.onChange(() => {
@@ -64,13 +65,12 @@ export async function openWatching(config: LoadedConfig, { log, version, models,
     },
     onClosed: (id) => activity.closed(id),
   })
-  await store?.cancels?.listen((cancel) => void cancellations.cancelRequested(cancel))
+  await everyone?.subscribe(cancelTopic, (cancel) => cancellations.cancelRequested(cancel))
   const { captureFolder } = config.log
   const captures = captureFolder === undefined ? undefined : openCaptureFolder(captureFolder, log)
   const lines = linesOf(log)
   const logTool = createToolLog(log)
   return {
-    activity,
     metrics,
     ofGenerations: {
       record: (record: GenerationRecord) => {
@@ -94,7 +94,7 @@ export async function openWatching(config: LoadedConfig, { log, version, models,
       activity: new ServerActivity(activity, siblings),
       ...(traces !== undefined && { tracing: traces.tracing }),
       log,
-      metrics: siblings === undefined ? metrics : { ...metrics, render: () => siblings.renderMetrics() },
+      metrics: primary === undefined ? metrics : { ...metrics, render: primary.sumMetrics(metrics.read) },
       history: load.history,
       ...(lines !== undefined && { lines }),
       ...(captures !== undefined && { capture: captures.keep, captures }),

@@ -27,3 +27,9 @@ export type ReadPreset = { readonly overrides: JsonObject; readonly preset: Samp
 
 /** The preset in use; one sent in a switch request has no name. */
 export type PresetInUse = ReadPreset & { readonly name: string | undefined }
+
+/** The operator's preset: one of the configuration, an own one, or none. */
+export type PresetChoice =
+  | { readonly type: 'named'; readonly name: string }
+  | { readonly type: 'own'; readonly preset: ReadPreset }
+  | { readonly type: 'none' }

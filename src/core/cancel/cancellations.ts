@@ -1,7 +1,6 @@
 import { ChurnMap } from '../../base/churn.ts'
-import type { CancelKeys, CancelReason } from '../../contract/context.ts'
+import type { CancelKeys, CancelReason, RequestedCancel } from '../../contract/context.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { SharedCancel } from '../../contract/store.ts'
 import { EarlyCancels } from './early-cancels.ts'
 
 /** The keys by which a running request can be cancelled, and its owner. */
@@ -182,7 +181,7 @@ export class Cancellations {
    * Cancels requests for a caller: its own, or for an administrator any. A cancel id excludes the other keys, and is kept for a while when
    * nothing runs with it. Returns how many requests this call cancelled.
    */
-  cancelRequested({ cancelId, sessionId, replyIds, by, isAdmin }: SharedCancel): number {
+  cancelRequested({ cancelId, sessionId, replyIds, by, isAdmin }: RequestedCancel): number {
     this.#early.prune()
     const isMeant = ({ description }: Run): boolean => {
       if (!isAdmin && description.owner !== by) return false

@@ -1,7 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import type { PresetInUse, ReadPreset } from '../../contract/server/sampling-preset.ts'
-import type { PresetChoice } from '../../contract/server/siblings.ts'
+import type { PresetChoice, PresetInUse, ReadPreset } from '../../contract/server/sampling-preset.ts'
 import { applyPreset } from './sampling-preset.ts'
 
 /** Holds the sampling preset that applies to all requests: a named one, an unnamed one, or none. */

@@ -1,12 +1,32 @@
-import type { CallDecision } from '../../contract/server/siblings.ts'
+import { z } from 'zod'
+import type { Bus, Topic } from '../../contract/server/shared.ts'
 
+const decisionSchema = z.object({
+  callId: z.string(),
+  by: z.string(),
+  isAdmin: z.boolean(),
+  isApproved: z.boolean(),
+  reason: z.string().exactOptional(),
+})
+/** The decision of a caller, `by`, about a call that waits for its approval. */
+type CallDecision = z.output<typeof decisionSchema>
 type Decision = Pick<CallDecision, 'isApproved' | 'reason'>
+
+/** Each process answers whether the call waited in it. */
+const decisionTopic: Topic<CallDecision, boolean> = { name: 'decisions', message: decisionSchema, answer: z.boolean() }
 
 type Waiting = { readonly owner: string; decide(decision: Decision): void }
 
 /** Calls that wait for their callers' approval, by id. */
 export class ToolApprovals {
   readonly #waiting = new Map<string, Waiting>()
+  readonly #siblings: Bus | undefined
+
+  /** `siblings`: the other processes of the server. */
+  constructor(siblings?: Bus) {
+    this.#siblings = siblings
+    void siblings?.subscribe(decisionTopic, (decision) => this.decide(decision))
+  }
 
   /** Resolves with the decision; rejects with the signal's reason. */
   wait({ callId, owner }: { readonly callId: string; readonly owner: string }, signal: AbortSignal): Promise<Decision> {
@@ -35,6 +55,11 @@ export class ToolApprovals {
     if (waiting === undefined || (waiting.owner !== by && !isAdmin)) return false
     waiting.decide(decision)
     return true
+  }
+
+  /** The same, wherever it waits. */
+  async decideAnywhere(decision: CallDecision): Promise<boolean> {
+    return this.decide(decision) || (await this.#siblings?.publish(decisionTopic, decision))?.includes(true) === true
   }
 
   get size(): number {

@@ -11,7 +11,8 @@ import type { Catalogue } from '../../contract/server/catalogue.ts'
 import type { KeyDirectory } from '../../contract/server/keys.ts'
 import type { Lifecycle } from '../../contract/server/lifecycle.ts'
 import type { ModelFiles } from '../../contract/server/model-file.ts'
-import type { PresetChoice, Siblings } from '../../contract/server/siblings.ts'
+import type { PresetChoice } from '../../contract/server/sampling-preset.ts'
+import type { Bus, Shared } from '../../contract/server/shared.ts'
 import type { SessionPictures } from '../../contract/server-tool.ts'
 import type { Store, UsageDays } from '../../contract/store.ts'
 import type { TemplateChoice } from '../../contract/template.ts'
@@ -41,10 +42,12 @@ export type PageFiles = {
   read(name: string): Promise<PageFile | undefined>
 }
 
-/** Tells all servers with the same store what an operator chose on this one, which does so already. */
+/** Tells other processes what an operator chose in this one, which does so already. */
 export interface OperatorChoices {
   presetChosen(choice: PresetChoice): Promise<void>
   templateChosen(model: Pick<ServedModel, 'id' | 'engine'>, choice: TemplateChoice): Promise<void>
+  /** `urls`: as the model has them. */
+  serversDrained(drain: { readonly model: string; readonly urls: readonly string[]; readonly isDraining: boolean }): Promise<void>
 }
 
 /** Generating, and what every generation may use. */
@@ -68,6 +71,8 @@ export type Watching = {
   /** Milliseconds of a monotonic clock. */
   now(): number
   readonly cancellations: Cancellations
+  /** All processes with the same store, and those of this server; absent: there is one. */
+  readonly everyone?: Pick<Shared, 'publish' | 'lock'>
   /** The requests that run and have ended; absent: nobody watches. */
   readonly activity?: Activity
   /** Records spans of requests; absent: nothing is recorded. */
@@ -102,12 +107,12 @@ export type Operating = {
   readonly lines?: LogLines
   /** The requests that `capture` has kept; absent: it keeps none. */
   readonly captures?: { find(requestId: string): Promise<Pick<CapturedRequest, 'path' | 'body'> | undefined> }
-  /** Absent: what operators choose is for this server alone. */
+  /** Absent: what operators choose is for this process alone. */
   readonly choices?: OperatorChoices
   /** MLC-LLM's `debug_config` and its routes below `/debug` are there. */
   readonly debugs?: boolean
   /** The other processes of this server; absent: there is one. */
-  readonly siblings?: Siblings
+  readonly siblings?: Bus
 }
 
 /** The limits of keys. */

@@ -1,21 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { openTestServer } from '../../../test/support/http/test-server.ts'
-import type { Siblings } from '../../contract/server/siblings.ts'
+import type { Bus } from '../../contract/server/shared.ts'
 
-const siblings: Siblings = {
-  usage: {} as Siblings['usage'],
-  cancels: { publish: async () => 0, listen: async () => undefined },
-  lock: async () => undefined,
-  renderMetrics: async () => '',
-  areReady: async () => true,
-  decide: async () => false,
-  drain: async () => undefined,
-  tellPassed: () => undefined,
-  usePreset: async () => undefined,
-  readActivity: async () => [],
-  findRequest: async () => undefined,
-  join: () => undefined,
-}
+const siblings: Bus = { publish: async () => [], subscribe: async () => undefined }
 
 describe('a server of several processes', () => {
   test.each([

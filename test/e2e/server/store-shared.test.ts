@@ -1,97 +1,52 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FilePlace, StoredFile } from '../../../src/contract/file-store.ts'
-import type { SharedDocuments, Store } from '../../../src/contract/store.ts'
+import type { Shared } from '../../../src/contract/server/shared.ts'
 import { UploadedFiles } from '../../../src/media/uploaded-files.ts'
-import { openStore } from '../../../src/store/open-store.ts'
+import { type OpenStore, openStore } from '../../../src/store/open-store.ts'
+import { describeShared } from '../../shared-contract.ts'
 import { hasPostgres, postgresHint, startPostgres, type TestPostgres } from '../../support/process/postgres.ts'
+import { shareOver } from '../../support/process/primary.ts'
 
-type SharedStore = Store & { documents: SharedDocuments; files: FilePlace; lock: NonNullable<Store['lock']> }
+type SharedStore = OpenStore & { files: FilePlace }
 
 describe.skipIf(!hasPostgres)(`what servers share in PostgreSQL${postgresHint}`, () => {
   let postgres: TestPostgres
-  let here: SharedStore
-  let there: SharedStore
+  let stores: readonly [SharedStore, SharedStore, SharedStore]
+  let here: Shared
+  let there: Shared
   beforeAll(async () => {
     postgres = await startPostgres()
     const url = await postgres.createDatabase()
     const open = async () => (await openStore({ database: { type: 'postgres', url } })) as SharedStore
-    here = await open()
-    there = await open()
+    stores = [await open(), await open(), await open()]
+    ;[here, there] = [sharedBy(stores[0]), sharedBy(stores[1])]
   })
   afterAll(async () => {
-    await Promise.all([here.close(), there.close()])
+    await Promise.all(stores.map((store) => store.close()))
     await postgres.stop()
   })
+  const sharedBy = ({ shared }: OpenStore) => shareOver(...(shared === undefined ? [] : [shared]))
 
-  describe('a document', () => {
-    test('is heard of where it changes, and everywhere else', async () => {
-      const heard: unknown[] = []
-      await here.documents.watch('one', (json) => heard.push(json))
-      expect(heard).toEqual([])
-      await here.documents.change('one', (json) => ({ before: json ?? null }))
-      expect(heard).toEqual([{ before: null }])
-      await there.documents.change('one', () => 'there')
-      await expect.poll(() => heard).toEqual([{ before: null }, 'there'])
-      const late: unknown[] = []
-      await there.documents.watch('one', (json) => late.push(json))
-      expect(late).toEqual(['there'])
-      await there.documents.change('one', (json) => json)
-      await here.documents.refresh('one')
-      expect([heard.length, late.length]).toEqual([2, 1])
-    })
+  describeShared('PostgreSQL', async () => [here, there, sharedBy(stores[2])])
 
-    test('loses no change of those that race', async () => {
-      const add = (documents: SharedDocuments) => documents.change('sum', (json) => ((json as number | undefined) ?? 0) + 1)
-      await Promise.all(Array.from({ length: 20 }, (_, at) => add(at % 2 === 0 ? here.documents : there.documents)))
-      let sum: unknown
-      await here.documents.watch('sum', (json) => {
-        sum = json
-      })
-      expect(sum).toBe(20)
+  test('a document is heard of again when the database was away', async () => {
+    let known: unknown
+    await here.documents.watch('away', (json) => {
+      known = json
     })
-
-    test('is read as it is at the moment, without a notification', async () => {
-      let known: unknown
-      await here.documents.watch('now', (json) => {
-        known = json
-      })
-      for (const value of [1, 2, 3]) {
-        await there.documents.change('now', () => value)
-        await here.documents.refresh('now')
-        expect(known).toBe(value)
-      }
+    await postgres.restart(async () => {
+      await expect(here.documents.change('away', () => 1)).rejects.toMatchObject({ code: 'store-unavailable' })
     })
-
-    test('is heard of again when the database was away', async () => {
-      let known: unknown
-      await here.documents.watch('away', (json) => {
-        known = json
-      })
-      await postgres.restart(async () => {
-        await expect(here.documents.change('away', () => 1)).rejects.toMatchObject({ code: 'store-unavailable' })
-      })
-      await there.documents.change('away', () => 'back')
-      await expect.poll(() => known, { timeout: 10_000 }).toBe('back')
-    })
+    await there.documents.change('away', () => 'back')
+    await expect.poll(() => known, { timeout: 10_000 }).toBe('back')
   })
 
-  describe('a lock', () => {
-    test('has one holder at a time, wherever it is', async () => {
-      const unlock = await here.lock('turn')
-      expect(unlock).toBeDefined()
-      expect(await there.lock('turn')).toBeUndefined()
-      expect(await there.lock('other')).toBeDefined()
-      unlock?.()
-      expect(await there.lock('turn')).toBeDefined()
-    })
-
-    test('is waited for while its holder gives it up', async () => {
-      const unlock = await here.lock('soon')
-      const waiting = there.lock('soon')
-      unlock?.()
-      expect(await waiting).toBeDefined()
-    })
+  test('a lock is waited for while its holder gives it up', async () => {
+    const unlock = await here.lock('soon')
+    const waiting = there.lock('soon')
+    unlock?.()
+    expect(await waiting).toBeDefined()
   })
 
   describe('uploads', () => {
@@ -114,27 +69,27 @@ describe.skipIf(!hasPostgres)(`what servers share in PostgreSQL${postgresHint}`,
 
     test.each([0, 1, 65_536 * 16, 3_333_333])('of %d bytes arrive there as they were sent here', async (size) => {
       const bytes = randomBytes(size)
-      const stored = await add(open(here), `of ${size}`, bytes)
-      expect(await open(there).get(`of ${size}`, stored.id)).toEqual(stored)
-      expect((await bytesOf(open(there), `of ${size}`, stored)).equals(bytes)).toBe(true)
+      const stored = await add(open(stores[0]), `of ${size}`, bytes)
+      expect(await open(stores[1]).get(`of ${size}`, stored.id)).toEqual(stored)
+      expect((await bytesOf(open(stores[1]), `of ${size}`, stored)).equals(bytes)).toBe(true)
     })
 
     test('belong to their owner, and are gone everywhere when they are deleted', async () => {
-      const stored = await add(open(here), 'ann\0', Buffer.from('abc'))
-      expect(await open(there).list('ann\0')).toEqual([stored])
-      await expect(open(there).get('bob', stored.id)).rejects.toMatchObject({ code: 'not-found' })
-      await expect(open(there).delete('bob', stored.id)).rejects.toMatchObject({ code: 'not-found' })
-      await open(there).delete('ann\0', stored.id)
-      await expect(open(here).content('ann\0', stored.id)).rejects.toMatchObject({ code: 'not-found' })
+      const stored = await add(open(stores[0]), 'ann\0', Buffer.from('abc'))
+      expect(await open(stores[1]).list('ann\0')).toEqual([stored])
+      await expect(open(stores[1]).get('bob', stored.id)).rejects.toMatchObject({ code: 'not-found' })
+      await expect(open(stores[1]).delete('bob', stored.id)).rejects.toMatchObject({ code: 'not-found' })
+      await open(stores[1]).delete('ann\0', stored.id)
+      await expect(open(stores[0]).content('ann\0', stored.id)).rejects.toMatchObject({ code: 'not-found' })
     })
 
     test('that are refused leave nothing, and have one room for all servers', async () => {
-      const refused = add(open(here), 'cid', Buffer.from('abc'), () => Promise.reject(new Error('no')))
+      const refused = add(open(stores[0]), 'cid', Buffer.from('abc'), () => Promise.reject(new Error('no')))
       await expect(refused).rejects.toThrow('no')
       const all = await Promise.allSettled(
-        [here, there].flatMap((store) => Array.from({ length: 4 }, () => add(open(store, 3), 'cid', Buffer.from('a')))),
+        [stores[0], stores[1]].flatMap((store) => Array.from({ length: 4 }, () => add(open(store, 3), 'cid', Buffer.from('a')))),
       )
-      const kept = await open(here).list('cid')
+      const kept = await open(stores[0]).list('cid')
       expect(kept.length).toBeLessThanOrEqual(3)
       expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(kept.length)
     })

@@ -6,12 +6,12 @@ import { encodeKoboldError } from '../../../dialect/kobold/errors.ts'
 import { decodeTokenize } from '../../../dialect/tokens/decode.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeAsJson, takeBody } from '../../body/take-body.ts'
+import { cancelEverywhere } from '../../run/cancel-everywhere.ts'
 import { defaultModelName } from '../../run/default-model.ts'
 import type { Operating } from '../../run/deps.ts'
 import type { CallerContext } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
 import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
-import { cancelEverywhere } from '../own/routes-cancel.ts'
 
 /** Clients compare it with what they need: from 1.2.2 on stop sequences, from 1.2.4 on `use_default_badwordsids`. */
 const apiVersion = '1.2.5'

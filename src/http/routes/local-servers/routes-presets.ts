@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { PresetChoice } from '../../../contract/server/siblings.ts'
+import type { PresetChoice } from '../../../contract/server/sampling-preset.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { decodePresetSwitch, decodePresetUnload, encodePresets } from '../../../dialect/presets/switch-request.ts'
 import type { Generating, Operating, Watching } from '../../run/deps.ts'
@@ -7,10 +7,10 @@ import { createBodilessCallHandler, createCallHandler } from '../../run/serve-ca
 
 /** tabbyAPI's routes for sampler overrides. Reading needs no admin scope, so that callers can see what changed their requests. */
 export function addPresetRoutes(app: FastifyInstance, deps: Generating & Watching & Operating): void {
-  const { presets, siblings, choices } = deps
+  const { presets, choices } = deps
   const choose = async (choice: PresetChoice) => {
     presets.choose(choice)
-    await Promise.all([siblings?.usePreset(choice), choices?.presetChosen(choice)])
+    await choices?.presetChosen(choice)
     return encodePresets(presets)
   }
   const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const

@@ -17,13 +17,13 @@ import { decodeToolConfirm, nothingWaits } from '../../../dialect/unsloth/tool-c
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
+import { cancelEverywhere } from '../../run/cancel-everywhere.ts'
 import { conversationOf } from '../../run/conversation.ts'
 import { defaultModelName, withModel } from '../../run/default-model.ts'
 import type { Operating } from '../../run/deps.ts'
 import { type CallerContext, openRun } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
 import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
-import { cancelEverywhere } from '../own/routes-cancel.ts'
 
 /** Unsloth's routes for loading models; its routes for generating are those of the other protocols. */
 export function addUnslothRoutes(app: FastifyInstance, deps: DialectDeps & Operating): void {
@@ -57,8 +57,7 @@ export function addUnslothRoutes(app: FastifyInstance, deps: DialectDeps & Opera
       const { callId, decision, ignored } = confirm
       const run = async () => {
         const made = { callId, by, isAdmin: scopes.has('admin'), ...decision }
-        const wasWaiting = deps.approvals?.decide(made) === true || (await deps.siblings?.decide(made)) === true
-        if (!wasWaiting) throw nothingWaits(confirm)
+        if ((await deps.approvals?.decideAnywhere(made)) !== true) throw nothingWaits(confirm)
         return confirm.reply
       }
       return { ignored, run }

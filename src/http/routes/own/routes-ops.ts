@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Models, Operating, Replying, Watching } from '../../run/deps.ts'
-import { isReady } from '../../run/readiness.ts'
+import { isReady, readyTopic } from '../../run/readiness.ts'
 
 type OpsDeps = Models & Watching & Operating & Replying & { readonly isDraining: () => boolean }
 
@@ -13,7 +13,7 @@ export function addOpsRoutes(app: FastifyInstance, { models, metrics, version, s
 
   app.get('/ready', { config: { scope: 'public', servesAnyHost: true } }, async (_request, reply) => {
     const all = models.list({})
-    const isAllReady = isReady(all, models.known === 'none') && (await siblings?.areReady()) !== false
+    const isAllReady = isReady(all, models.known === 'none') && !(await siblings?.publish(readyTopic, {}))?.includes(false)
     const status = isDraining() ? 'draining' : isAllReady ? 'ready' : 'not-ready'
     // Without failure reasons: this route is public, and they may name files.
     const states = all.map(({ id, state, isRequired, standIn }) => ({

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
-import type { DrainChange } from '../../../contract/server/siblings.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { decodeDrain } from '../../../dialect/replicas/requests.ts'
 import type { Models, Operating, Watching } from '../../run/deps.ts'
@@ -23,8 +22,7 @@ export function addReplicaRoutes(app: FastifyInstance, deps: Models & Watching &
             throw new AppError('invalid-request', message, { param: 'model' })
           }
           const found = await fleet.setDraining(server, isDraining, signal)
-          const changes = found.map(({ url }): DrainChange => ({ model: id, url, isDraining }))
-          for (const change of changes) await deps.siblings?.drain(change)
+          await deps.choices?.serversDrained({ model: id, urls: found.map(({ url }) => url), isDraining })
           return {
             status: isDraining ? 'draining' : 'in_use',
             model: id,

@@ -1,22 +1,33 @@
-import type { PassedChecks } from '../../contract/server/siblings.ts'
+import { z } from 'zod'
+import type { Bus, Topic } from '../../contract/server/shared.ts'
 import type { CheckNews } from '../../engine/remote/fleet/check-news.ts'
 
 const tellEveryMs = 1000
 
+/** Servers of a model, by its id and their URLs, that have passed a health check. */
+type PassedChecks = { readonly model: string; readonly urls: readonly string[] }
+
+const checkTopic: Topic<PassedChecks> = {
+  name: 'checks',
+  message: z.object({ model: z.string(), urls: z.array(z.string()) }),
+  answer: z.undefined(),
+}
+
 /** Servers that have passed a health check: the result of one process spares the others a check. */
 export class SharedChecks {
-  readonly #tell: ((checks: PassedChecks) => void) | undefined
+  readonly #siblings: Bus | undefined
   readonly #passed = new Map<string, Set<string>>()
   readonly #listeners = new Map<string, Set<(url: string) => void>>()
 
-  /** `tell`: informs the other processes; absent: there are none. */
-  constructor(tell?: (checks: PassedChecks) => void) {
-    this.#tell = tell
+  /** `siblings`: the other processes of the server. */
+  constructor(siblings?: Bus) {
+    this.#siblings = siblings
+    void siblings?.subscribe(checkTopic, (checks) => this.#hear(checks))
   }
 
   /** Undefined without other processes. */
   of(model: string): CheckNews | undefined {
-    if (this.#tell === undefined) return undefined
+    if (this.#siblings === undefined) return undefined
     return {
       passed: (url) => this.#note(model, url),
       listen: (heard) => {
@@ -27,8 +38,7 @@ export class SharedChecks {
     }
   }
 
-  /** Records the result of another process. */
-  hear({ model, urls }: PassedChecks): void {
+  #hear({ model, urls }: PassedChecks): undefined {
     for (const heard of this.#listeners.get(model) ?? []) urls.forEach(heard)
   }
 
@@ -39,7 +49,7 @@ export class SharedChecks {
   }
 
   #tellAll(): void {
-    for (const [model, urls] of this.#passed) this.#tell?.({ model, urls: [...urls] })
+    for (const [model, urls] of this.#passed) void this.#siblings?.publish(checkTopic, { model, urls: [...urls] })
     this.#passed.clear()
   }
 }

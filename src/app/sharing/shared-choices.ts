@@ -1,14 +1,19 @@
 import type { Logger } from 'pino'
 import type { Engine } from '../../contract/engine.ts'
 import { messageOf } from '../../contract/errors.ts'
-import type { PresetChoice } from '../../contract/server/siblings.ts'
-import type { SharedDocuments } from '../../contract/store.ts'
+import type { PresetChoice } from '../../contract/server/sampling-preset.ts'
+import type { SharedDocuments } from '../../contract/server/shared.ts'
 import type { TemplateChoice } from '../../contract/template.ts'
 import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
 import type { OperatorChoices } from '../../http/run/deps.ts'
+import type { DrainedServer, Drains } from './drains.ts'
 
 type Parts = {
+  /** The documents of all processes with the same store, and those of this server. */
   readonly documents: SharedDocuments
+  /** The documents of the processes of this server; absent: there is one process. */
+  readonly serverDocuments: SharedDocuments | undefined
+  readonly drains: Drains
   readonly presets: PresetSwitch
   /** The configured preset: when it changes, an earlier choice is forgotten. */
   readonly configuredPreset: () => string | undefined
@@ -19,7 +24,7 @@ type Parts = {
 type SharedPreset = { readonly choice: PresetChoice; readonly configured: string | null }
 type SharedTemplates = { readonly [model: string]: TemplateChoice }
 
-/** Operators' choices on running servers, shared by all with one store. Only servers write the store, so its documents are trusted. */
+/** What operators choose while servers run, the same for all processes. Only servers write the documents, which are therefore trusted. */
 export class SharedChoices implements OperatorChoices {
   readonly #parts: Parts
   #templates: SharedTemplates = {}
@@ -39,6 +44,7 @@ export class SharedChoices implements OperatorChoices {
       choices.#templates = json as SharedTemplates
       choices.watchModels()
     })
+    await parts.serverDocuments?.watch('drains', (json) => parts.drains.replace(json as readonly DrainedServer[]))
     return choices
   }
 
@@ -52,7 +58,14 @@ export class SharedChoices implements OperatorChoices {
     await this.#parts.documents.change('templates', (json) => ({ ...(json as SharedTemplates | undefined), [id]: choice }))
   }
 
-  /** Call it when there may be new models. */
+  async serversDrained({ model, urls, isDraining }: Parameters<OperatorChoices['serversDrained']>[0]): Promise<void> {
+    await this.#parts.serverDocuments?.change('drains', (json = []) => {
+      const others = (json as readonly DrainedServer[]).filter((one) => one.model !== model || !urls.includes(one.url))
+      return isDraining ? [...others, ...urls.map((url) => ({ model, url }))] : others
+    })
+  }
+
+  /** Call it when there may be others. */
   watchModels(): void {
     for (const { id, engine } of this.#parts.engines()) {
       this.#useTemplate(id, engine)
