@@ -5,15 +5,15 @@ import type { Usage } from '../contract/event.ts'
 import { isTruncated } from '../contract/is-truncated.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import { foldEvents } from '../contract/result.ts'
-import type { StoredItem } from '../contract/store.ts'
 import { generate } from '../core/generate.ts'
 import { countTokens } from '../core/uses/count-tokens.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 import { createCompaction, summaryRequest } from '../dialect/openai-responses/encode/compaction.ts'
+import type { MadeItem } from '../dialect/openai-responses/replies.ts'
 import type { ResponsesDeps } from './deps.ts'
 
 /** The item that replaces a conversation, and its cost. */
-export type Compaction = { readonly item: StoredItem; readonly usage: Usage }
+export type Compaction = { readonly item: MadeItem; readonly usage: Usage }
 
 /** The compaction of a conversation, and the call with it in place of the conversation. */
 export type CompactedLong = Compaction & { readonly decoded: DecodedResponse }

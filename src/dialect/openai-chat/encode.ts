@@ -8,6 +8,7 @@ import { toWireLogprob } from '../openai/logprobs/wire-logprob.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeTimings, type UsageTimes } from '../openai/times/encode-timings.ts'
 import { picturePath } from '../wire/picture-path.ts'
+import type { ChatCompletion, ChatFinishReason, ChatLogprobs, ChatMessage } from './replies.ts'
 
 /** The fields in which the reply shows reasoning: clients read one or the other. */
 export type ReasoningFields = 'both' | 'reasoning_content' | 'reasoning' | 'none'
@@ -29,7 +30,7 @@ export type ReplyStyle = {
 }
 
 /** A truncated answer is never `stop`, which clients read as complete. */
-const finishReasons: Readonly<Record<FinishReason, string>> = {
+const finishReasons: Readonly<Record<FinishReason, ChatFinishReason>> = {
   stop: 'stop',
   length: 'length',
   'context-full': 'length',
@@ -42,7 +43,7 @@ const finishReasons: Readonly<Record<FinishReason, string>> = {
 }
 
 /** OpenAI's finish reason. */
-export function encodeFinishReason(reason: FinishReason, legacyCalls: boolean): string {
+export function encodeFinishReason(reason: FinishReason, legacyCalls: boolean): ChatFinishReason {
   return legacyCalls && reason === 'tool-calls' ? 'function_call' : finishReasons[reason]
 }
 
@@ -50,7 +51,7 @@ export function encodeFinishReason(reason: FinishReason, legacyCalls: boolean): 
  * The reply's fields for reasoning. Where a model that reasons says something else they are null, in each chunk: the official Python SDK
  * raises for a field that is absent.
  */
-export const reasoningNames: Readonly<Record<ReasoningFields, readonly string[]>> = {
+export const reasoningNames: Readonly<Record<ReasoningFields, readonly Extract<keyof ChatMessage, ReasoningFields>[]>> = {
   both: ['reasoning_content', 'reasoning'],
   reasoning_content: ['reasoning_content'],
   reasoning: ['reasoning'],
@@ -62,7 +63,7 @@ export function encodeResult(
   { start, choices, usage, timings }: GenerationResult,
   head: ReplyHead,
   style: ReplyStyle,
-): JsonObject {
+): ChatCompletion {
   return {
     id: head.id,
     object: 'chat.completion',
@@ -89,7 +90,11 @@ function finalParts(parts: readonly ReplyPart[]): readonly ReplyPart[] {
   return last.some(({ type }) => type === 'text' || type === 'refusal' || type === 'tool-call') ? last : parts
 }
 
-function encodeMessage(choice: Choice, { reasoningFields, legacyCalls, session }: ReplyStyle, { reasons }: StartEvent): unknown {
+function encodeMessage(
+  choice: Choice,
+  { reasoningFields, legacyCalls, session }: ReplyStyle,
+  { reasons }: StartEvent,
+): ChatMessage {
   const pictures = session === undefined ? [] : encodePictures(choice.parts, session)
   const parts = finalParts(choice.parts)
   const text = textOf(parts)
@@ -116,7 +121,7 @@ function encodePictures(parts: readonly ReplyPart[], session: string): readonly 
 }
 
 /** OpenAI's chat protocol has citations of web pages only. */
-export function encodeAnnotation(annotation: Annotation): readonly unknown[] {
+export function encodeAnnotation(annotation: Annotation): NonNullable<ChatMessage['annotations']> {
   switch (annotation.type) {
     case 'url-citation': {
       const { url, title, startIndex, endIndex } = annotation
@@ -132,20 +137,20 @@ export function encodeAnnotation(annotation: Annotation): readonly unknown[] {
   }
 }
 
-function encodeToolCall({ id, name, input, kind }: ToolCallPart) {
+function encodeToolCall({ id, name, input, kind }: ToolCallPart): NonNullable<ChatMessage['tool_calls']>[number] {
   if (kind === 'custom') return { id, type: 'custom', custom: { name, input } }
   return { id, type: 'function', function: { name, arguments: input } }
 }
 
 /** There is at most one call: `decode-tools.ts` disables parallel calls. */
-function encodeLegacyCall([call]: readonly ToolCallPart[]) {
+function encodeLegacyCall([call]: readonly ToolCallPart[]): Pick<ChatMessage, 'function_call'> {
   return call === undefined ? {} : { function_call: { name: call.name, arguments: call.input } }
 }
 
 type ScoredToken = Pick<GeneratedToken, 'id' | 'text' | 'bytes' | 'logprob'>
 
 /** Tokens in the form of OpenAI's chat protocol, with tabbyAPI's `token_id`; `refusal` is for models that refuse in a separate field. */
-export function encodeLogprobs(tokens: readonly GeneratedToken[]) {
+export function encodeLogprobs(tokens: readonly GeneratedToken[]): ChatLogprobs {
   return { content: tokens.map((token) => ({ ...encodeToken(token), top_logprobs: token.top.map(encodeToken) })), refusal: null }
 }
 

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { head, page, promptProgress, timings, usage } from '../openai/replies.ts'
 import { anyObject, anything, is, list, named, number, numbers, object, oneOf, text } from '../wire/json/shapes.ts'
 
@@ -9,6 +10,7 @@ const logprobs = named(
     refusal: list(anything).nullable(),
   }),
 )
+export type ChatLogprobs = z.input<typeof logprobs>
 const call = { id: text, type: oneOf(['function', 'custom']) }
 const calledFunction = { name: text, arguments: text }
 const calledCustom = { name: text, input: text }
@@ -30,7 +32,9 @@ const message = named(
     function_call: object(calledFunction).optional(),
   }),
 )
+export type ChatMessage = z.input<typeof message>
 const finishReason = oneOf(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
+export type ChatFinishReason = z.input<typeof finishReason>
 const chatShape = {
   ...head,
   object: is('chat.completion'),
@@ -41,6 +45,7 @@ const chatShape = {
   timings,
 }
 export const chatCompletion = named('ChatCompletion', object(chatShape))
+export type ChatCompletion = z.input<typeof chatCompletion>
 export const storedChat = named(
   'StoredChatCompletion',
   object({
@@ -60,9 +65,12 @@ export const storedChat = named(
     input_messages: list(anyObject),
   }),
 )
+export type StoredChat = z.input<typeof storedChat>
 export const storedChats = object({ object: is('list'), data: list(storedChat), ...page })
 export const storedMessages = object({ object: is('list'), data: list(anyObject), ...page })
+export type StoredMessages = z.input<typeof storedMessages>
 export const deletedChat = object({ id: text, object: is('chat.completion.deleted'), deleted: is(true) })
+export type DeletedChat = z.input<typeof deletedChat>
 export const chatChunk = named(
   'ChatCompletionChunk',
   object({

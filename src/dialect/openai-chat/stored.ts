@@ -1,15 +1,18 @@
 import type { JsonObject } from '../../contract/request.ts'
 import type { ItemPage, StoredResponse } from '../../contract/store.ts'
 import { encodePage } from '../openai/lists.ts'
+import type { ChatCompletion, DeletedChat, StoredChat, StoredMessages } from './replies.ts'
 import type { ChatWire } from './schema.ts'
 
 /** The part of a request that is stored beside its reply. */
-export type KeptRequest = { readonly messages: readonly JsonObject[]; readonly options: JsonObject }
+export type KeptRequest = { readonly messages: readonly JsonObject[]; readonly options: KeptOptions }
+
+type KeptOptions = Omit<StoredChat, keyof ChatCompletion | 'request_id' | 'input_messages'>
 
 /** What to keep of a request; undefined where it does not ask for it, or, where all are kept, asks not to. */
 export function keptRequest(wire: ChatWire, keepsAll: boolean): KeptRequest | undefined {
   if (!(wire.store ?? keepsAll)) return undefined
-  const options = {
+  const options: KeptOptions = {
     tools: wire.tools ?? null,
     tool_choice: wire.tool_choice ?? null,
     response_format: wire.response_format ?? null,
@@ -29,7 +32,7 @@ type Reply = {
   readonly id: string
   readonly requestId: string | null
   readonly createdAtMs: number
-  readonly completion: JsonObject
+  readonly completion: ChatCompletion
 }
 
 /** A completion as the store keeps it. */
@@ -42,7 +45,7 @@ export function toStored({ messages, options }: KeptRequest, reply: Reply): Omit
     status: 'completed',
     json: { ...completion, request_id: requestId, ...options },
     input: messages.map((json, index) => ({ id: `${id}-${index}`, json })),
-    output: (choices as readonly JsonObject[]).map((json, index) => ({ id: `${id}-choice-${index}`, json })),
+    output: choices.map((json, index) => ({ id: `${id}-choice-${index}`, json })),
   }
 }
 
@@ -52,7 +55,7 @@ export function encodeStored({ json, input, output }: StoredResponse): JsonObjec
 }
 
 /** The messages of a stored completion. Content that was sent in parts is in `content_parts`; `content` is then null. */
-export function encodeStoredMessages({ items, hasMore }: ItemPage): JsonObject {
+export function encodeStoredMessages({ items, hasMore }: ItemPage): StoredMessages {
   const messages = items.map(({ id, json }) => {
     const { content } = json
     const isInParts = Array.isArray(content)
@@ -62,6 +65,6 @@ export function encodeStoredMessages({ items, hasMore }: ItemPage): JsonObject {
 }
 
 /** The reply about a deleted completion. */
-export function encodeDeleted(id: string): JsonObject {
+export function encodeDeleted(id: string): DeletedChat {
   return { id, object: 'chat.completion.deleted', deleted: true }
 }

@@ -1,15 +1,6 @@
 import type { GeneratedToken, PromptToken } from '../../contract/event.ts'
 import { toWireLogprob } from '../openai/logprobs/wire-logprob.ts'
-
-/** Tokens in the form of OpenAI's completion protocol: one list per property. */
-export type WireLogprobs = {
-  readonly tokens: string[]
-  /** Null for the first token of a prompt, which has no context. */
-  readonly token_logprobs: (number | null)[]
-  readonly top_logprobs: (Record<string, number> | null)[]
-  /** The start of each token in the text of its choice, in code points, as Python counts characters. */
-  readonly text_offset: number[]
-}
+import type { CompletionLogprobs } from './replies.ts'
 
 /** Encodes the tokens of one choice. It counts offsets, so it must get every token of the choice once, in order. */
 export class LogprobsEncoder {
@@ -28,8 +19,13 @@ export class LogprobsEncoder {
     return fork
   }
 
-  encode(tokens: readonly (GeneratedToken | PromptToken)[]): WireLogprobs {
-    const encoded: WireLogprobs = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] }
+  encode(tokens: readonly (GeneratedToken | PromptToken)[]): CompletionLogprobs {
+    const encoded: { [Key in keyof CompletionLogprobs]: CompletionLogprobs[Key][number][] } = {
+      tokens: [],
+      token_logprobs: [],
+      top_logprobs: [],
+      text_offset: [],
+    }
     for (const token of tokens) {
       encoded.tokens.push(labelOf(token))
       const { logprob } = token
@@ -47,7 +43,7 @@ const maxPendingBytes = 3
 
 /** The tokens of a prompt, encoded once for all choices that follow it. */
 export class ScoredPrompt {
-  readonly #encoded: WireLogprobs
+  readonly #encoded: CompletionLogprobs
   readonly #encoder: LogprobsEncoder
   readonly #tail: readonly number[]
 
@@ -59,7 +55,7 @@ export class ScoredPrompt {
   }
 
   /** The prompt and the tokens of one choice. */
-  followedBy(tokens: readonly GeneratedToken[]): WireLogprobs {
+  followedBy(tokens: readonly GeneratedToken[]): CompletionLogprobs {
     const more = this.#encoder.forkAfter(this.#tail).encode(tokens)
     const { tokens: labels, token_logprobs, top_logprobs, text_offset } = this.#encoded
     return {

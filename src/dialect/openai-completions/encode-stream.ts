@@ -6,7 +6,8 @@ import { withProgress } from '../openai/times/running-fields.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
 import { allText, encodeStream, withoutCalls } from '../wire/stream/encode-stream.ts'
 import { echoOf, encodeFinishReason, PromptText, type ReplyStyle } from './encode.ts'
-import { countCharacters, LogprobsEncoder, type WireLogprobs } from './encode-logprobs.ts'
+import { countCharacters, LogprobsEncoder } from './encode-logprobs.ts'
+import type { CompletionLogprobs } from './replies.ts'
 
 type Progress = {
   /** The text to send before the choice's next delta. */
@@ -33,7 +34,7 @@ export function createChunkEncoder(
     return progress[choice]
   }
 
-  function takeScores(state: Progress): WireLogprobs | null {
+  function takeScores(state: Progress): CompletionLogprobs | null {
     if (state.unsent.length === 0) return null
     const scores = state.scores.encode(state.unsent)
     state.unsent = []

@@ -5,6 +5,7 @@ import { encodePromptLogprobs } from '../openai/logprobs/prompt-logprobs.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeTimings, type UsageTimes } from '../openai/times/encode-timings.ts'
 import { countCharacters, ScoredPrompt } from './encode-logprobs.ts'
+import type { Completion, CompletionEnd } from './replies.ts'
 
 /** The options of a reply. */
 export type ReplyStyle = {
@@ -18,7 +19,7 @@ export type ReplyStyle = {
   readonly usageTimes?: readonly UsageTimes[] | undefined
 }
 
-const finishReasons: Readonly<Record<FinishReason, string>> = {
+const finishReasons: Readonly<Record<FinishReason, CompletionEnd>> = {
   stop: 'stop',
   length: 'length',
   // A completion has no tools; an upstream that reports calls has stopped nevertheless.
@@ -32,7 +33,7 @@ const finishReasons: Readonly<Record<FinishReason, string>> = {
 }
 
 /** OpenAI's finish reason. */
-export function encodeFinishReason(reason: FinishReason): string {
+export function encodeFinishReason(reason: FinishReason): CompletionEnd {
   return finishReasons[reason]
 }
 
@@ -56,7 +57,7 @@ export class PromptText {
 }
 
 /** A complete reply: OpenAI's `text_completion`. */
-export function encodeResult({ choices, usage, timings }: GenerationResult, head: ReplyHead, style: ReplyStyle): unknown {
+export function encodeResult({ choices, usage, timings }: GenerationResult, head: ReplyHead, style: ReplyStyle): Completion {
   // All choices of a prompt repeat it.
   const prompts = new Map<number, EncodedPrompt>()
   return {

@@ -4,6 +4,7 @@ import { metadata } from '../openai/lists.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { itemList, storeItems } from './items.ts'
+import type { DeletedConversation, WireConversation } from './replies.ts'
 
 /** A new conversation's id. */
 export function createConversationId(): string {
@@ -19,11 +20,11 @@ export function decodeNewConversation(body: unknown): { readonly metadata: Metad
 }
 
 /** OpenAI's conversation object. */
-export function encodeConversation({ id, createdAtMs, metadata: pairs }: Omit<Conversation, 'owner'>) {
-  return { id, object: 'conversation' as const, created_at: Math.floor(createdAtMs / 1000), metadata: pairs }
+export function encodeConversation({ id, createdAtMs, metadata: pairs }: Omit<Conversation, 'owner'>): WireConversation {
+  return { id, object: 'conversation', created_at: Math.floor(createdAtMs / 1000), metadata: pairs }
 }
 
 /** The reply about a deleted conversation. */
-export function encodeDeletedConversation(id: string) {
-  return { id, object: 'conversation.deleted' as const, deleted: true }
+export function encodeDeletedConversation(id: string): DeletedConversation {
+  return { id, object: 'conversation.deleted', deleted: true }
 }

@@ -2,6 +2,7 @@ import { isObject } from '../../base/json.ts'
 import { type Field, indexFields } from '../wire/field-table.ts'
 import { type DecodedResponse, decodeResponse, type ResponseContext } from './decode.ts'
 import { compactFields, inputTokensFields } from './fields.ts'
+import type { InputTokens } from './replies.ts'
 
 /** A body of `POST /v1/responses/input_tokens`, whose prompt is counted. */
 export function decodeInputTokens(body: unknown, context: ResponseContext): DecodedResponse {
@@ -9,8 +10,8 @@ export function decodeInputTokens(body: unknown, context: ResponseContext): Deco
 }
 
 /** The reply of `POST /v1/responses/input_tokens`. */
-export function encodeInputTokens(inputTokens: number) {
-  return { object: 'response.input_tokens' as const, input_tokens: inputTokens }
+export function encodeInputTokens(inputTokens: number): InputTokens {
+  return { object: 'response.input_tokens', input_tokens: inputTokens }
 }
 
 /** A body of `POST /v1/responses/compact`, whose conversation is summarised. */

@@ -20,7 +20,8 @@ import { type Entry, readEntries } from './entries.ts'
 import { nestedResponseFields, responseFields } from './fields.ts'
 import { nameResponseField } from './name-field.ts'
 import type { ToolNames } from './namespaces.ts'
-import { encodeHead, type ResponseHead, summaryOf } from './response-head.ts'
+import type { WireResponse } from './replies.ts'
+import { encodeHead, summaryOf } from './response-head.ts'
 import { type ResponseWire, responseSchema } from './schema.ts'
 import { Approvals } from './server-tools/approvals.ts'
 import type { HostedTools } from './server-tools/decode-hosted.ts'
@@ -75,7 +76,8 @@ export type DecodedResponse = {
   readonly compactThreshold?: number
   /** The input has a `compaction_trigger`: a compaction is asked for. */
   readonly isCompactionTriggered: boolean
-  readonly head: ResponseHead
+  /** The response before anything of it is known but its request. */
+  readonly head: WireResponse
   readonly style: ReplyStyle
   /**
    * The same call without the oldest `count` turns of its conversation, and what went: paths of the input, ids of older items. A call and

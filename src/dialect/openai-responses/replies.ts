@@ -1,3 +1,5 @@
+import type { z } from 'zod'
+import type { StoredItem } from '../../contract/store.ts'
 import { page } from '../openai/replies.ts'
 import { anyObject, anything, flag, is, list, named, number, object, oneOf, text } from '../wire/json/shapes.ts'
 
@@ -8,7 +10,11 @@ export const responseUsage = object({
   output_tokens_details: object({ reasoning_tokens: number }),
   total_tokens: number,
 })
+export type ResponseUsage = z.input<typeof responseUsage>
 export const responseItem = named('ResponseItem', object({ type: text, id: text.optional() }).catchall(anything))
+export type ResponseItem = z.input<typeof responseItem>
+/** An item that the server made. */
+export type MadeItem = StoredItem & { readonly json: ResponseItem }
 export const response = named(
   'Response',
   object({
@@ -47,6 +53,7 @@ export const response = named(
     user: text.optional(),
   }),
 )
+export type WireResponse = z.input<typeof response>
 export const responseEvent = named(
   'ResponseEvent',
   object({ type: text, sequence_number: number, response: response.optional() }).catchall(anything),
@@ -60,10 +67,14 @@ export const compaction = object({
   output: list(responseItem),
   usage: responseUsage,
 })
+export type Compaction = z.input<typeof compaction>
 export const inputTokens = named('InputTokens', object({ object: is('response.input_tokens'), input_tokens: number }))
+export type InputTokens = z.input<typeof inputTokens>
 export const deletedResponse = object({ id: text, object: is('response'), deleted: is(true) })
 export const conversation = named(
   'Conversation',
   object({ id: text, object: is('conversation'), created_at: number, metadata: anyObject }),
 )
+export type WireConversation = z.input<typeof conversation>
 export const deletedConversation = object({ id: text, object: is('conversation.deleted'), deleted: is(true) })
+export type DeletedConversation = z.input<typeof deletedConversation>

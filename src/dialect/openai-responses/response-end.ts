@@ -1,8 +1,8 @@
 import type { AppError, ErrorCode } from '../../contract/errors.ts'
 import type { FinishReason, Usage } from '../../contract/event.ts'
-import type { JsonObject } from '../../contract/request.ts'
 import type { ResponseStatus } from '../../contract/store.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
+import type { ResponseUsage, WireResponse } from './replies.ts'
 
 /** How a response ended. */
 export type ResponseEnd = {
@@ -39,12 +39,12 @@ const codes: Partial<Readonly<Record<ErrorCode, string>>> = {
 }
 
 /** The `error` of a failed response. */
-export function encodeFailure(error: AppError): JsonObject {
+export function encodeFailure(error: AppError): NonNullable<WireResponse['error']> {
   return { code: codes[error.code] ?? 'server_error', message: encodeOpenaiError(error).body.error.message }
 }
 
 /** OpenAI's usage of a response. */
-export function encodeUsage({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: Usage): JsonObject {
+export function encodeUsage({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: Usage): ResponseUsage {
   return {
     input_tokens: inputTokens,
     input_tokens_details: { cached_tokens: cachedInputTokens, cache_write_tokens: 0 },

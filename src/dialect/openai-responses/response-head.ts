@@ -3,11 +3,9 @@ import type { Sampling } from '../../contract/sampling.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { limitOf } from './decode-options.ts'
 import type { References } from './decode-references.ts'
+import type { WireResponse } from './replies.ts'
 import type { ResponseWire } from './schema.ts'
 import { isKnownTool, type MemberTool, type WireTool } from './tool-schema.ts'
-
-/** A response before anything of it is known but its request, on the wire. */
-export type ResponseHead = JsonObject & { readonly id: string; readonly model: string }
 
 /** The fields that the generation decides, when it begins. */
 export const begun = {
@@ -17,12 +15,12 @@ export const begun = {
   incomplete_details: null,
   output: [],
   usage: null,
-} as const
+} as const satisfies Partial<WireResponse>
 
 type HeadOptions = { readonly id: string; readonly createdAtMs: number; readonly references: References }
 
 /** The fields of a request that its response repeats. Those that OpenAI's types require have OpenAI's default where the request has none. */
-export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: HeadOptions): ResponseHead {
+export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: HeadOptions): WireResponse {
   const { background, conversationId, previousResponseId, store } = references
   return {
     id,
@@ -60,9 +58,9 @@ export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: 
 
 /** The head with the sampling that is in force: the model's own defaults are often not OpenAI's. */
 export function withSampling(
-  head: ResponseHead,
+  head: WireResponse,
   { temperature, topP, presencePenalty, frequencyPenalty }: Sampling,
-): ResponseHead {
+): WireResponse {
   return {
     ...head,
     ...(temperature !== undefined && { temperature }),

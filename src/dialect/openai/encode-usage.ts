@@ -1,9 +1,10 @@
+import type { Usage } from './replies.ts'
 import { type Cost, encodeUsageTimes, type UsageTimes } from './times/encode-timings.ts'
 
 const noTimes: readonly UsageTimes[] = []
 
 /** OpenAI's usage object. */
-export function encodeUsage(cost: Cost, times = noTimes): unknown {
+export function encodeUsage(cost: Cost, times = noTimes): Usage {
   const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = cost.usage
   const usage = {
     prompt_tokens: inputTokens,

@@ -79,8 +79,8 @@ export function decodeMetadata(body: unknown): Metadata {
 }
 
 /** OpenAI's page of a list. */
-export function encodePage(
-  data: readonly unknown[],
+export function encodePage<T>(
+  data: readonly T[],
   { ids, hasMore }: { readonly ids: readonly string[]; readonly hasMore: boolean },
 ) {
   return { object: 'list' as const, data, first_id: ids[0] ?? '', last_id: ids.at(-1) ?? '', has_more: hasMore }

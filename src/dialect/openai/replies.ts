@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { anyObject, flag, is, list, named, number, object, oneOf, text, texts } from '../wire/json/shapes.ts'
 
 const tokens = { cached_tokens: number }
@@ -18,6 +19,7 @@ export const usage = named(
     extra: anyObject.optional(),
   }),
 )
+export type Usage = z.input<typeof usage>
 /** The times of a generation, as llama-server says them. */
 export const timings = named(
   'Timings',

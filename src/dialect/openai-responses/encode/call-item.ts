@@ -2,6 +2,7 @@ import type { EventOf } from '../../../contract/event.ts'
 import type { JsonObject } from '../../../contract/request.ts'
 import { createItemId } from '../item-id.ts'
 import type { ToolName } from '../namespaces.ts'
+import type { ResponseItem } from '../replies.ts'
 import type { Emitter, OutputItem } from './output-item.ts'
 
 type Kind = 'function' | 'custom' | 'search'
@@ -51,7 +52,7 @@ export class CallItem implements OutputItem {
     send('response.output_item.done', { output_index: outputIndex, item: this.toJson() })
   }
 
-  toJson(): JsonObject {
+  toJson(): ResponseItem {
     const { id } = this
     const { name, namespace } = this.#tool
     const named = { call_id: this.#callId, name, ...(namespace !== undefined && { namespace }) }

@@ -1,10 +1,10 @@
 import type { Usage } from '../../../contract/event.ts'
-import type { GenerationRequest, JsonObject } from '../../../contract/request.ts'
+import type { GenerationRequest } from '../../../contract/request.ts'
 import { plainRequest } from '../../../contract/request.ts'
 import type { Sealer } from '../../../contract/sealer.ts'
-import type { StoredItem } from '../../../contract/store.ts'
 import { seal } from '../../wire/sealed.ts'
 import { createItemId } from '../item-id.ts'
+import type { Compaction, MadeItem } from '../replies.ts'
 import { encodeUsage } from '../response-end.ts'
 
 const instruction = `Summarise the conversation so far, so that another model can continue it without having read it. Keep every fact that
@@ -28,16 +28,16 @@ export function summaryRequest({ id, model, prompt, sampling, reasoning, forward
 }
 
 /** The item that stands for all items before it. Only servers with the same key can read it. */
-export function createCompaction(summary: string, sealer: Sealer): StoredItem {
+export function createCompaction(summary: string, sealer: Sealer): MadeItem {
   const id = createItemId('cmp')
   const encrypted = seal(sealer, { kind: 'summary', text: summary })
   return { id, json: { id, type: 'compaction', encrypted_content: encrypted } }
 }
 
-type Compacted = { readonly id: string; readonly createdAtMs: number; readonly item: StoredItem; readonly usage: Usage }
+type Compacted = { readonly id: string; readonly createdAtMs: number; readonly item: MadeItem; readonly usage: Usage }
 
 /** The reply of `POST /v1/responses/compact`: its output is the input of the next call. */
-export function encodeCompaction({ id, createdAtMs, item, usage }: Compacted): JsonObject {
+export function encodeCompaction({ id, createdAtMs, item, usage }: Compacted): Compaction {
   return {
     id,
     object: 'response.compaction',

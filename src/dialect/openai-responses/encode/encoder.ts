@@ -2,10 +2,11 @@ import type { AppError } from '../../../contract/errors.ts'
 import type { EventOf, GeneratedToken, GenerationEvent, Usage } from '../../../contract/event.ts'
 import { isTruncated } from '../../../contract/is-truncated.ts'
 import type { JsonObject } from '../../../contract/request.ts'
-import type { ResponseStatus, StoredItem } from '../../../contract/store.ts'
+import type { ResponseStatus } from '../../../contract/store.ts'
 import { toFrameJson } from '../../wire/json/frame-json.ts'
 import { handleEvents } from '../../wire/stream/encode-stream.ts'
 import type { DecodedResponse } from '../decode.ts'
+import type { MadeItem, WireResponse } from '../replies.ts'
 import { encodeFailure, encodeUsage, endOf } from '../response-end.ts'
 import { CallItem } from './call-item.ts'
 import { MessageItem } from './message-item.ts'
@@ -24,13 +25,13 @@ export interface ResponseEncoder {
   /** The events on the wire for this event of the generation; none after the end. */
   encode(event: GenerationEvent): readonly ResponseEvent[]
   /** Adds an item that the server made itself, such as a compaction. */
-  add(item: StoredItem): readonly ResponseEvent[]
+  add(item: MadeItem): readonly ResponseEvent[]
   /** Ends the response on request; it keeps its output so far. No events when it has ended already. */
   cancelled(): readonly ResponseEvent[]
   readonly status: ResponseStatus
   /** The response as it stands now, with its output. */
-  snapshot(): JsonObject
-  readonly output: readonly StoredItem[]
+  snapshot(): WireResponse
+  readonly output: readonly MadeItem[]
 }
 
 /** An event as server-sent text. */
@@ -126,7 +127,7 @@ class Encoder implements ResponseEncoder {
     return this.#status
   }
 
-  get output(): readonly StoredItem[] {
+  get output(): readonly MadeItem[] {
     return this.#items.map((item) => ({ id: item.id, json: item.toJson() }))
   }
 
@@ -142,7 +143,7 @@ class Encoder implements ResponseEncoder {
     return this.#take()
   }
 
-  add(item: StoredItem): readonly ResponseEvent[] {
+  add(item: MadeItem): readonly ResponseEvent[] {
     if (!this.#hasEnded) this.#addWhole(item)
     return this.#take()
   }
@@ -152,7 +153,7 @@ class Encoder implements ResponseEncoder {
     return this.#take()
   }
 
-  snapshot(): JsonObject {
+  snapshot(): WireResponse {
     const reason = this.#finish === undefined ? undefined : endOf(this.#finish.reason).incomplete
     return {
       ...this.#decoded.head,
@@ -203,7 +204,7 @@ class Encoder implements ResponseEncoder {
     return item
   }
 
-  #addWhole(item: StoredItem): void {
+  #addWhole(item: MadeItem): void {
     this.#openItem((emitter) => new WholeItem(emitter, item))
     this.#close()
   }

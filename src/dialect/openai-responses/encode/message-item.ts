@@ -2,6 +2,7 @@ import type { GeneratedToken } from '../../../contract/event.ts'
 import type { Annotation, JsonObject } from '../../../contract/request.ts'
 import { toWireLogprob } from '../../openai/logprobs/wire-logprob.ts'
 import { createItemId } from '../item-id.ts'
+import type { ResponseItem } from '../replies.ts'
 import type { Emitter, OutputItem } from './output-item.ts'
 
 type Part =
@@ -65,7 +66,7 @@ export class MessageItem implements OutputItem {
     send('response.output_item.done', { output_index: outputIndex, item: this.toJson() })
   }
 
-  toJson(): JsonObject {
+  toJson(): ResponseItem {
     const content = this.#parts.map((part) => this.#encodePart(part))
     return { id: this.id, type: 'message', status: this.#status, role: 'assistant', content }
   }

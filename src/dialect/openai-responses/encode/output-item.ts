@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../contract/request.ts'
-import type { StoredItem } from '../../../contract/store.ts'
+import type { MadeItem, ResponseItem } from '../replies.ts'
 import { beginningOfServerItem, beginServerItem, endServerItem, isServerItem } from './server-events.ts'
 
 /** Emits an event of the stream; the encoder adds its `sequence_number`. */
@@ -9,7 +9,7 @@ export type Send = (type: string, fields: JsonObject) => void
 export type OutputItem = {
   readonly id: string
   /** The item as it stands now, on the wire. */
-  toJson(): JsonObject
+  toJson(): ResponseItem
   /** Ends it, with the events of its end; once. `incomplete`: the reply was truncated here. */
   close(status: 'completed' | 'incomplete'): void
 }
@@ -21,9 +21,9 @@ export type Emitter = { readonly send: Send; readonly outputIndex: number }
 export class WholeItem implements OutputItem {
   readonly id: string
   readonly #emitter: Emitter
-  readonly #json: JsonObject
+  readonly #json: ResponseItem
 
-  constructor(emitter: Emitter, { id, json }: StoredItem) {
+  constructor(emitter: Emitter, { id, json }: MadeItem) {
     this.id = id
     this.#emitter = emitter
     this.#json = json
@@ -40,7 +40,7 @@ export class WholeItem implements OutputItem {
     send('response.output_item.done', { output_index: outputIndex, item: this.#json })
   }
 
-  toJson(): JsonObject {
+  toJson(): ResponseItem {
     return this.#json
   }
 

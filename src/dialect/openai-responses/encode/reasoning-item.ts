@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../contract/request.ts'
 import type { Sealer } from '../../../contract/sealer.ts'
 import { seal } from '../../wire/sealed.ts'
 import { createItemId } from '../item-id.ts'
+import type { ResponseItem } from '../replies.ts'
 import type { Emitter, OutputItem } from './output-item.ts'
 
 /** The events of a thought, as a summary and as it is. */
@@ -73,7 +74,7 @@ export class ReasoningItem implements OutputItem {
     send('response.output_item.done', { output_index: outputIndex, item: this.toJson() })
   }
 
-  toJson(): JsonObject {
+  toJson(): ResponseItem {
     const { thoughts, encrypts } = this.#style
     const parts = this.#isPartOpen ? [{ type: words[thoughts].part, text: this.#text }] : []
     const shown = thoughts === 'summary' ? { summary: parts } : { summary: [], content: parts }

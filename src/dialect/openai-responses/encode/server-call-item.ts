@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../contract/request.ts'
 import type { ToolOutcome } from '../../../contract/server-tool.ts'
 import { picturePath } from '../../wire/picture-path.ts'
 import { createIdFor } from '../item-id.ts'
+import type { ResponseItem } from '../replies.ts'
 import type { Emitter, OutputItem } from './output-item.ts'
 import { beginningOfServerItem, beginServerItem, endServerItem } from './server-events.ts'
 
@@ -46,7 +47,7 @@ export class ServerCallItem implements OutputItem {
     this.#end(typeOf(this.#call) === 'web_search_call' ? 'failed' : 'incomplete')
   }
 
-  toJson(): JsonObject {
+  toJson(): ResponseItem {
     const { id } = this
     const status = this.#status
     const outcome = this.#outcome

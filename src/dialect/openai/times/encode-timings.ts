@@ -24,7 +24,7 @@ export function encodeTimings({ usage, timings: { prefillMs = 0, decodeMs = 0 } 
 }
 
 /** The fields of `usage` that others than OpenAI have: times in seconds, and tokens per second. */
-export function encodeUsageTimes(cost: Cost, times: readonly UsageTimes[]): object {
+export function encodeUsageTimes(cost: Cost, times: readonly UsageTimes[]) {
   return { ...(times.includes('tabby') && encodeTabby(cost)), ...(times.includes('mlc') && { extra: encodeMlcTimes(cost) }) }
 }
 
