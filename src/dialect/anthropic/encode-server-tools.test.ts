@@ -45,7 +45,7 @@ function encode(tool: ServerToolCall, outcome?: ToolOutcome) {
   const message = encodeMessage(
     { start, choices: [{ parts, tokens: [], finish: { reason: 'stop' } }], usage, timings: {} },
     style,
-  ) as { content: Block[]; usage: object }
+  ) as { content: readonly Block[]; usage: object }
   // The schema of the beta, which has these blocks, is not that of the others.
   if (tool.mcp === undefined) checkMessage(message)
   return message

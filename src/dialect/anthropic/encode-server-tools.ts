@@ -4,6 +4,7 @@ import type { Sealer } from '../../contract/sealer.ts'
 import type { ToolOutcome } from '../../contract/server-tool.ts'
 import { picturePath } from '../wire/picture-path.ts'
 import { seal } from '../wire/sealed.ts'
+import type { ContentBlock } from './replies.ts'
 
 const caller = { type: 'direct' } as const
 
@@ -14,7 +15,7 @@ type Style = {
 }
 
 /** The block of a server tool's call. Its input is separate: streams begin without it. */
-export function encodeServerCall(call: ServerToolCall, input: JsonObject): JsonObject {
+export function encodeServerCall(call: ServerToolCall, input: JsonObject): ContentBlock {
   const { mcp } = call
   const id = idOf(call)
   if (mcp !== undefined) return { type: 'mcp_tool_use', id, name: mcp.name, server_name: mcp.server, input }
@@ -22,7 +23,7 @@ export function encodeServerCall(call: ServerToolCall, input: JsonObject): JsonO
 }
 
 /** The block of a tool's result. */
-export function encodeOutcome(call: ServerToolCall, outcome: ToolOutcome, { sealer, container }: Style): JsonObject {
+export function encodeOutcome(call: ServerToolCall, outcome: ToolOutcome, { sealer, container }: Style): ContentBlock {
   const tool_use_id = idOf(call)
   const { text, isError } = outcome
   switch (nameOf(call)) {

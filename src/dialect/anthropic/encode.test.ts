@@ -22,7 +22,7 @@ const style = { id: 'msg_1', thinking: 'shown', sealer, container: 'c1' } as con
 function encode(parts: readonly OutputPart[], finish: Choice['finish'] = { reason: 'stop' }, shown = style as Style) {
   const message = encodeMessage({ start, choices: [{ parts, tokens: [], finish }], usage, timings: {} }, shown)
   checkMessage(message)
-  return message as { content: unknown[]; stop_reason: string; stop_sequence: string | null; usage: object }
+  return message as { content: readonly unknown[]; stop_reason: string; stop_sequence: string | null; usage: object }
 }
 
 type Style = Parameters<typeof encodeMessage>[1]

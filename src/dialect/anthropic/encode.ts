@@ -6,6 +6,7 @@ import type { Sealer } from '../../contract/sealer.ts'
 import { callObject, withoutCutCall } from '../wire/call-input.ts'
 import { seal } from '../wire/sealed.ts'
 import { encodeOutcome, encodeServerCall, ServerToolCount } from './encode-server-tools.ts'
+import type { ContentBlock, WireMessage } from './replies.ts'
 
 /** The options of a reply. */
 export type ReplyStyle = {
@@ -58,7 +59,7 @@ export function encodeUsage(
 }
 
 /** A reply without content, for the beginning of a stream. */
-export function encodeHead(id: string, model: string, usage: ReturnType<typeof encodeUsage>) {
+export function encodeHead(id: string, model: string, usage: ReturnType<typeof encodeUsage>): WireMessage {
   return {
     id,
     type: 'message',
@@ -81,7 +82,7 @@ export function encodeHead(id: string, model: string, usage: ReturnType<typeof e
 }
 
 /** A complete reply: Anthropic's `Message`. There is one choice. */
-export function encodeMessage({ start, choices, usage }: GenerationResult, style: ReplyStyle): unknown {
+export function encodeMessage({ start, choices, usage }: GenerationResult, style: ReplyStyle): WireMessage {
   const choice = choices[0]
   if (choice === undefined) throw new Error('a message needs one choice')
   const content = withoutCutCall(choice).flatMap((part) => encodePart(part, style))
@@ -90,7 +91,7 @@ export function encodeMessage({ start, choices, usage }: GenerationResult, style
   return { ...encodeHead(style.id, start.model, encodeUsage(usage, count.toJson())), content, ...encodeStop(choice.finish) }
 }
 
-function encodePart(part: ReplyPart, style: ReplyStyle): readonly unknown[] {
+function encodePart(part: ReplyPart, style: ReplyStyle): readonly ContentBlock[] {
   const { thinking, sealer } = style
   switch (part.type) {
     case 'text': {
@@ -132,7 +133,7 @@ export function sign(sealer: Sealer, { text, opaque }: Pick<ReasoningPart, 'text
   return seal(sealer, { kind: 'thought', text, opaque })
 }
 
-export function encodeCall({ id, name }: { readonly id: string; readonly name: string }, input: unknown) {
+export function encodeCall({ id, name }: { readonly id: string; readonly name: string }, input: unknown): ContentBlock {
   return { type: 'tool_use', id, name, input, caller: { type: 'direct' }, toolset_name: null }
 }
 

@@ -1,5 +1,6 @@
 import type { ErrorReply } from '../../contract/dialect.ts'
 import type { AppError, ContextOverflow, ErrorCode } from '../../contract/errors.ts'
+import type { AnthropicError } from './replies.ts'
 
 type ErrorType =
   | 'invalid_request_error'
@@ -49,13 +50,6 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   'model-unavailable': [529, 'overloaded_error'],
   'store-unavailable': [529, 'overloaded_error'],
   'shutting-down': [529, 'overloaded_error'],
-}
-
-/** Anthropic's error envelope. */
-type AnthropicError = {
-  readonly type: 'error'
-  readonly error: { readonly type: ErrorType; readonly message: string }
-  readonly request_id: string | null
 }
 
 /** The header with the request's id in Anthropic's replies; its SDKs show it. */

@@ -1,13 +1,14 @@
 import type { StoredFile } from '../../contract/file-store.ts'
 import { invalidQuery } from '../wire/invalid.ts'
+import type { AnthropicFile, AnthropicFileList, DeletedAnthropicFile } from './replies.ts'
 
-export function encodeAnthropicFile({ id, filename, mediaType, sizeBytes, createdAtMs }: StoredFile) {
+export function encodeAnthropicFile({ id, filename, mediaType, sizeBytes, createdAtMs }: StoredFile): AnthropicFile {
   const created_at = new Date(createdAtMs).toISOString()
   return { type: 'file', id, filename, mime_type: mediaType, size_bytes: sizeBytes, created_at, downloadable: true }
 }
 
 /** A page of files, the newest first. Throws `invalid-request` for an invalid query. */
-export function encodeAnthropicFiles(files: readonly StoredFile[], query: Readonly<Record<string, unknown>>) {
+export function encodeAnthropicFiles(files: readonly StoredFile[], query: Readonly<Record<string, unknown>>): AnthropicFileList {
   const { limit, after_id: after, before_id: before } = query
   const size = limit === undefined ? 20 : Number(limit)
   if (!Number.isInteger(size) || size < 1 || size > 1000) throw invalidQuery('limit', 'an integer from 1 to 1000', limit)
@@ -23,6 +24,6 @@ export function encodeAnthropicFiles(files: readonly StoredFile[], query: Readon
   return { data: page, has_more, first_id: page[0]?.id ?? null, last_id: page.at(-1)?.id ?? null }
 }
 
-export function encodeDeletedAnthropicFile(id: string) {
+export function encodeDeletedAnthropicFile(id: string): DeletedAnthropicFile {
   return { id, type: 'file_deleted' }
 }

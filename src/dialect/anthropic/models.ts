@@ -1,3 +1,5 @@
+import type { AnthropicModel, AnthropicModelList } from './replies.ts'
+
 /** A model as Anthropic's model routes list it. */
 type ModelEntry = {
   readonly id: string
@@ -6,15 +8,15 @@ type ModelEntry = {
 }
 
 /** Anthropic's model object. */
-export function encodeAnthropicModel({ id, createdAtMs, contextLength }: ModelEntry) {
+export function encodeAnthropicModel({ id, createdAtMs, contextLength }: ModelEntry): AnthropicModel {
   return {
-    type: 'model' as const,
+    type: 'model',
     id,
     display_name: id,
     created_at: new Date(createdAtMs).toISOString(),
     capabilities: null,
     deprecated_at: null,
-    lifecycle: 'active' as const,
+    lifecycle: 'active',
     line: null,
     max_input_tokens: contextLength ?? null,
     max_tokens: contextLength ?? null,
@@ -38,7 +40,7 @@ export function readPage(query: Readonly<Record<string, unknown>>): Page {
 }
 
 /** A page of Anthropic's list of models. An unknown id starts at the beginning. */
-export function encodeAnthropicModels(models: readonly ModelEntry[], { limit, afterId, beforeId }: Page) {
+export function encodeAnthropicModels(models: readonly ModelEntry[], { limit, afterId, beforeId }: Page): AnthropicModelList {
   const after = models.findIndex(({ id }) => id === afterId) + 1
   const before = models.findIndex(({ id }) => id === beforeId)
   const end = before === -1 ? Math.min(models.length, after + limit) : before

@@ -1,9 +1,21 @@
+import type { z } from 'zod'
 import { anyObject, anything, flag, is, list, named, number, object, oneOf, text } from '../wire/json/shapes.ts'
 
-/** The results of the server's tools. */
-const results = ['web_search', 'web_fetch', 'code_execution', 'bash_code_execution', 'mcp'].map((name) => `${name}_tool_result`)
-const types = ['text', 'thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use', ...results]
+const types = [
+  'text',
+  'thinking',
+  'tool_use',
+  'server_tool_use',
+  'mcp_tool_use',
+  // The results of the server's tools.
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'code_execution_tool_result',
+  'bash_code_execution_tool_result',
+  'mcp_tool_result',
+] as const
 const block = named('ContentBlock', object({ type: oneOf(types) }).catchall(anything))
+export type ContentBlock = z.input<typeof block>
 
 export const message = named(
   'Message',
@@ -21,6 +33,7 @@ export const message = named(
     usage: object({ input_tokens: number, output_tokens: number }).catchall(anything),
   }),
 )
+export type WireMessage = z.input<typeof message>
 export const messageEvent = named('MessageEvent', object({ type: text, message: message.optional() }).catchall(anything))
 export const count = object({ input_tokens: number, estimated: flag.optional() })
 
@@ -35,8 +48,10 @@ export const model = named(
     max_tokens: number.nullable(),
   }).catchall(anything),
 )
+export type AnthropicModel = z.input<typeof model>
 const page = { has_more: flag, first_id: text.nullable(), last_id: text.nullable() }
 export const modelList = named('AnthropicModelList', object({ data: list(model), ...page }))
+export type AnthropicModelList = z.input<typeof modelList>
 export const file = named(
   'AnthropicFile',
   object({
@@ -49,5 +64,14 @@ export const file = named(
     downloadable: flag,
   }),
 )
+export type AnthropicFile = z.input<typeof file>
 export const fileList = named('AnthropicFileList', object({ data: list(file), ...page }))
+export type AnthropicFileList = z.input<typeof fileList>
 export const deletedFile = object({ id: text, type: is('file_deleted') })
+export type DeletedAnthropicFile = z.input<typeof deletedFile>
+
+export const error = named(
+  'AnthropicError',
+  object({ type: is('error'), error: object({ type: text, message: text }), request_id: text.nullable() }),
+)
+export type AnthropicError = z.input<typeof error>

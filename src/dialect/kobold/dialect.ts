@@ -6,6 +6,7 @@ import { toFrameJson } from '../wire/json/frame-json.ts'
 import { allText, encodeStream, nothing, withoutCalls } from '../wire/stream/encode-stream.ts'
 import { decodeKobold } from './decode.ts'
 import { encodeKoboldError } from './errors.ts'
+import type { KoboldError, KoboldGenerated, KoboldPiece } from './replies.ts'
 
 /** KoboldAI's `POST /api/v1/generate`, and KoboldCpp's `/api/extra/generate/stream`, which always streams. */
 export function createKobold({ streams }: { readonly streams: boolean }): Dialect {
@@ -29,7 +30,7 @@ export function createKobold({ streams }: { readonly streams: boolean }): Dialec
   }
 }
 
-function encodeResult({ choices, usage }: GenerationResult): unknown {
+function encodeResult({ choices, usage }: GenerationResult): KoboldGenerated {
   return {
     results: choices.map(({ parts, finish }) => ({
       // Reasoning is part of the text here.
@@ -50,6 +51,6 @@ const encoder = encodeStream({
   error: ({ error }) => frame(encodeKoboldError(error).body),
 })
 
-function frame(value: unknown): string {
+function frame(value: KoboldPiece | KoboldError): string {
   return `event: message\ndata: ${toFrameJson(value)}\n\n`
 }

@@ -8,6 +8,7 @@ import { withProgress } from '../openai/times/running-fields.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
 import { allText, encodeStream, withoutCalls } from '../wire/stream/encode-stream.ts'
 import type { DecodedLlamaCompletion } from './decode.ts'
+import type { LlamaCompletion, LlamaCompletions, LlamaPiece, LlamaToken, WholeCompletion } from './replies.ts'
 
 type Style = Pick<DecodedLlamaCompletion, 'isList' | 'onlyReads' | 'prompts' | 'responseFields' | 'requests'>
 type Finish = Choice['finish']
@@ -25,14 +26,15 @@ type Ended = {
 }
 
 /** The reply of llama-server's `POST /completion`: an object, or an array for several prompts or choices. */
-export function encodeResult({ start, choices, usage, timings }: GenerationResult, style: Style): unknown {
+export function encodeResult({ start, choices, usage, timings }: GenerationResult, style: Style): LlamaCompletions {
   const replies = choices.map(({ parts, tokens, finish }, index) => {
     // Reasoning is part of the text here.
     const content = parts.map((part) => ('text' in part ? part.text : '')).join('')
     const hasNewLine = content.includes('\n')
     return encodeEnd({ index, model: start.model, content, hasNewLine, tokens, finish, usage, timings }, style)
   })
-  return style.isList || replies.length > 1 ? replies : replies[0]
+  const [first] = replies
+  return first === undefined || style.isList || replies.length > 1 ? replies : first
 }
 
 /** Encodes events as llama-server does: pieces, then the whole reply without its text; no `[DONE]`. */
@@ -44,7 +46,8 @@ export function createStreamEncoder(style: Style): StreamEncoder {
   const piece = (choice: number, content: string, tokens: readonly GeneratedToken[] | undefined) => {
     if (content.includes('\n')) newLines.add(choice)
     const probabilities = tokens === undefined ? {} : { completion_probabilities: tokens.map(encodeToken) }
-    return frame({ index: choice, content, tokens: [], stop: false, id_slot: 0, ...probabilities })
+    const made: LlamaPiece = { index: choice, content, tokens: [], stop: false, id_slot: 0, ...probabilities }
+    return frame(made)
   }
   return encodeStream({
     ...allText(({ choice, delta, tokens }) => (onlyReads ? '' : piece(choice, delta, tokens))),
@@ -70,10 +73,10 @@ function frame(value: unknown): string {
   return `data: ${toFrameJson(value)}\n\n`
 }
 
-function encodeEnd({ index, model, finish, usage, timings, ...ended }: Ended, style: Style): unknown {
+function encodeEnd({ index, model, finish, usage, timings, ...ended }: Ended, style: Style): LlamaCompletion {
   const { onlyReads, prompts, responseFields, requests } = style
   const { sampling, maxOutputTokens, choices } = requests[0]
-  const reply = {
+  const reply: WholeCompletion = {
     index,
     content: onlyReads ? '' : ended.content,
     tokens: [],
@@ -113,7 +116,7 @@ function stopTypeOf({ reason, stopSequence }: Finish, onlyReads: boolean): strin
   return stopSequence === undefined ? (stopTypes[reason] ?? 'none') : 'word'
 }
 
-function encodeToken({ id, text, bytes, logprob, top }: GeneratedToken) {
+function encodeToken({ id, text, bytes, logprob, top }: GeneratedToken): LlamaToken {
   const entry = (token: Pick<GeneratedToken, 'id' | 'text' | 'bytes' | 'logprob'>) => ({
     id: token.id,
     token: token.text,
@@ -124,7 +127,7 @@ function encodeToken({ id, text, bytes, logprob, top }: GeneratedToken) {
 }
 
 /** Picks fields of the reply; missing ones are left out. */
-function pick(reply: Readonly<Record<string, unknown>>, names: readonly string[]): object {
+function pick(reply: Readonly<Record<string, unknown>>, names: readonly string[]): LlamaCompletion {
   const picked: Record<string, unknown> = Object.create(null)
   for (const name of names) {
     let value: unknown = reply

@@ -5,6 +5,7 @@ import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { decodeText } from './decode-content.ts'
 import { embeddingsFields } from './fields.ts'
+import type { StackEmbeddings } from './replies.ts'
 import { embeddingsSchema } from './schema.ts'
 
 const fieldIndex = indexFields(embeddingsFields)
@@ -39,6 +40,6 @@ export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
 }
 
 /** The reply: the vectors, in the order of the contents. */
-export function encodeEmbeddings({ vectors }: EmbedResult): unknown {
+export function encodeEmbeddings({ vectors }: EmbedResult): StackEmbeddings {
   return { embeddings: vectors.map((vector) => Array.from(vector)) }
 }

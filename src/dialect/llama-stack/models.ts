@@ -1,4 +1,5 @@
 import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
+import type { Provider, Routes, StackModel, StackModelList } from './replies.ts'
 
 /** A model as llama-stack's routes list it. */
 export type StackModelEntry = {
@@ -12,7 +13,7 @@ export type StackModelEntry = {
 }
 
 /** The purpose of a model, in llama-stack's words; other purposes have no word there. */
-const modelTypes: Readonly<Record<ModelKind, 'llm' | 'embedding' | 'rerank'>> = {
+const modelTypes: Readonly<Record<ModelKind, StackModel['model_type']>> = {
   chat: 'llm',
   embeddings: 'embedding',
   rerank: 'rerank',
@@ -20,19 +21,19 @@ const modelTypes: Readonly<Record<ModelKind, 'llm' | 'embedding' | 'rerank'>> = 
 }
 
 /** llama-stack's model object. Each model is its own provider. */
-export function encodeStackModel({ id, contextLength, kind }: StackModelEntry) {
+export function encodeStackModel({ id, contextLength, kind }: StackModelEntry): StackModel {
   return {
     identifier: id,
     provider_id: id,
     provider_resource_id: id,
-    type: 'model' as const,
+    type: 'model',
     model_type: modelTypes[kind ?? 'chat'],
     metadata: contextLength === undefined ? {} : { context_length: contextLength },
   }
 }
 
 /** The list of models. Clients up to 0.3 read llama-stack's fields, newer ones OpenAI's; an entry has both. */
-export function encodeStackModels(models: readonly StackModelEntry[]) {
+export function encodeStackModels(models: readonly StackModelEntry[]): StackModelList {
   return {
     data: models.map((entry) => {
       const model = encodeStackModel(entry)
@@ -40,7 +41,7 @@ export function encodeStackModels(models: readonly StackModelEntry[]) {
       return {
         ...model,
         id: entry.id,
-        object: 'model' as const,
+        object: 'model',
         created: Math.floor(entry.createdAtMs / 1000),
         owned_by: 'dragoman',
         custom_metadata: { model_type, provider_id, provider_resource_id, ...metadata },
@@ -50,7 +51,7 @@ export function encodeStackModels(models: readonly StackModelEntry[]) {
 }
 
 /** A model as a provider of inference. Its configuration is left out: it may contain secrets. */
-export function encodeProvider({ id, state, servers }: StackModelEntry) {
+export function encodeProvider({ id, state, servers }: StackModelEntry): Provider {
   return {
     api: 'inference',
     provider_id: id,
@@ -67,7 +68,7 @@ function healthOf(state: EngineState): { readonly status: 'OK' | 'Error'; readon
 }
 
 /** The routes of the server, by path, such as `/v1/models/*`. */
-export function encodeRoutes(routes: readonly { readonly path: string; readonly methods: readonly string[] }[]) {
+export function encodeRoutes(routes: readonly { readonly path: string; readonly methods: readonly string[] }[]): Routes {
   return {
     data: routes.flatMap(({ path, methods }) =>
       methods.map((method) => ({ route: path.replace('*', '{id}'), method, provider_types: ['inline::dragoman'] })),

@@ -8,6 +8,7 @@ import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 import { rerankFields } from './fields.ts'
+import type { StackRanking } from './replies.ts'
 
 const maxItems = 2048
 // One object: clients omit the type.
@@ -34,7 +35,7 @@ export function decodeStackRerank(body: unknown): ScoringCall<Ranking> {
     request: { query: textOf(wire.query, 'query'), texts: wire.items.map((item, index) => textOf(item, `items[${index}]`)) },
     nameOf: ([root, index]) => (root !== 'texts' ? String(root) : index === undefined ? 'items' : `items[${String(index)}]`),
     ignored: [...ignored, ...unknownInside(body)],
-    encode: (scored) => ({ data: bestFirst(scored, wire.max_num_results) }),
+    encode: (scored): StackRanking => ({ data: bestFirst(scored, wire.max_num_results) }),
   }
 }
 

@@ -1,14 +1,5 @@
 import type { RequestSnapshot } from '../../contract/server/activity.ts'
-
-/** An event of a trace in the form of Chrome's viewers: the beginning or the end of a phase, or an instant. Times are in microseconds. */
-type TraceEvent = {
-  readonly name: string
-  readonly ph: 'B' | 'E' | 'i'
-  readonly ts: number
-  readonly pid: 1
-  /** The request. */
-  readonly tid: string
-}
+import type { TraceEvent } from './replies.ts'
 
 /** The history of requests: each is a row with its phases so far. */
 export function encodeEventTrace(requests: readonly RequestSnapshot[]): readonly TraceEvent[] {

@@ -5,6 +5,7 @@ import { checkFields, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
 import { embeddingsFields, embedFields } from './fields.ts'
 import { keepLoadedBy } from './keep-alive.ts'
+import type { OllamaEmbed, OllamaEmbedding } from './replies.ts'
 import { requireModel } from './require-model.ts'
 import { embeddingsSchema, embedSchema } from './schema.ts'
 
@@ -14,7 +15,7 @@ export type DecodedEmbed = {
   readonly keepLoaded: KeepLoaded | undefined
   readonly ignored: readonly string[]
   readonly nameOf: NameOf
-  encode(result: EmbedResult, durations: { readonly totalMs: number; readonly loadMs: number }): unknown
+  encode(result: EmbedResult, durations: { readonly totalMs: number; readonly loadMs: number }): OllamaEmbed | OllamaEmbedding
 }
 
 const embedIndex = indexFields(embedFields)

@@ -3,6 +3,7 @@ import type { FinishReason, GeneratedToken, StartEvent, Timings, Usage } from '.
 import type { GenerationResult, ReplyPart } from '../../contract/result.ts'
 import { toWireLogprob } from '../openai/logprobs/wire-logprob.ts'
 import { callObject, withoutCutCall } from '../wire/call-input.ts'
+import type { OllamaReply, WireCall, WirePiece } from './replies.ts'
 import type { ReplyStyle } from './style.ts'
 
 /** A truncated answer never maps to one that stopped by itself. */
@@ -38,11 +39,6 @@ export type Piece = {
   readonly tokens?: readonly GeneratedToken[]
 }
 
-export type WireCall = {
-  readonly id: string
-  readonly function: { readonly index: number; readonly name: string; readonly arguments: object }
-}
-
 export function encodeCall(
   { id, name, input }: { readonly id: string; readonly name: string; readonly input: string },
   index: number,
@@ -55,7 +51,7 @@ export function encodePiece(
   { text = '', thinking = '', calls = [], tokens = [] }: Piece,
   { model, form }: ReplyStyle,
   atMs: number,
-) {
+): WirePiece {
   const logprobs = tokens.length === 0 ? {} : { logprobs: tokens.map(encodeToken) }
   const head = { model, created_at: new Date(atMs).toISOString() }
   const thought = thinking === '' ? {} : { thinking }
@@ -68,7 +64,7 @@ export function encodePiece(
 }
 
 /** A reply to `/api/chat` or `/api/generate` that is not streamed. */
-export function encodeResult({ start, choices, usage, timings }: GenerationResult, asked: ReplyStyle, clock: Clock): unknown {
+export function encodeResult({ start, choices, usage, timings }: GenerationResult, asked: ReplyStyle, clock: Clock): OllamaReply {
   const style = styleOf(start, asked)
   const [choice] = choices
   if (choice === undefined) throw new Error('a reply needs one choice')
@@ -114,6 +110,6 @@ function toNanoseconds(ms: number, count: number): number {
 }
 
 /** The reply to a request that loads or unloads a model. */
-export function encodeResidence(reason: 'load' | 'unload', style: ReplyStyle, atMs: number): unknown {
+export function encodeResidence(reason: 'load' | 'unload', style: ReplyStyle, atMs: number): OllamaReply {
   return { ...encodePiece({}, style, atMs), done: true, done_reason: reason }
 }

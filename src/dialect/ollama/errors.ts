@@ -1,12 +1,13 @@
 import type { ErrorReply } from '../../contract/dialect.ts'
 import type { AppError, ErrorCode } from '../../contract/errors.ts'
 import { errorStatuses } from '../wire/error-statuses.ts'
+import type { OllamaError } from './replies.ts'
 
 /** Ollama answers 503 when too many requests wait. */
 const statuses: Readonly<Record<ErrorCode, number>> = { ...errorStatuses, 'queue-full': 503 }
 
 /** Encodes an error as Ollama does: its clients show the text of `error`. */
-export function encodeOllamaError(error: AppError): ErrorReply & { readonly body: { readonly error: string } } {
+export function encodeOllamaError(error: AppError): ErrorReply & { readonly body: OllamaError } {
   return { status: statuses[error.code], body: { error: textOf(error) } }
 }
 
@@ -16,7 +17,7 @@ function textOf({ code, message }: AppError): string {
 }
 
 /** As `encodeOllamaError`, for embeddings: in Ollama's words for an input that may not be truncated. */
-export function encodeEmbedError(error: AppError): ErrorReply {
+export function encodeEmbedError(error: AppError): ErrorReply & { readonly body: OllamaError } {
   if (error.code !== 'context-length-exceeded') return encodeOllamaError(error)
   return { status: 400, body: { error: `the input length exceeds the context length: ${error.message}` } }
 }

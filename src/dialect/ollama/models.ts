@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { EngineFacts, ModelKind } from '../../contract/engine.ts'
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import { taggedName } from './names.ts'
+import type { ModelDetails, OllamaLoaded, OllamaShown, OllamaTags } from './replies.ts'
 
 /** The version of Ollama's API that this server speaks: clients refuse older ones. */
 export const apiVersion = '0.30.0'
@@ -31,7 +32,7 @@ export type OllamaModel = {
 const neverMs = Date.UTC(2318, 0, 1)
 
 /** The list of `GET /api/tags`, the newest first. Aliases are models too: clients take names from here only. */
-export function encodeTags(models: readonly OllamaModel[]): unknown {
+export function encodeTags(models: readonly OllamaModel[]): OllamaTags {
   const newestFirst = [...models].sort((a, b) => modifiedMs(b) - modifiedMs(a))
   return {
     models: newestFirst.flatMap((model) =>
@@ -41,7 +42,7 @@ export function encodeTags(models: readonly OllamaModel[]): unknown {
 }
 
 /** The list of `GET /api/ps`: the loaded models, the one that stays longest first. */
-export function encodeLoaded(models: readonly OllamaModel[]): unknown {
+export function encodeLoaded(models: readonly OllamaModel[]): OllamaLoaded {
   const untilMs = ({ expiresAtMs = neverMs }: OllamaModel) => expiresAtMs
   const loaded = models.filter(({ isLoaded }) => isLoaded).sort((a, b) => untilMs(b) - untilMs(a))
   return {
@@ -57,7 +58,7 @@ export function encodeLoaded(models: readonly OllamaModel[]): unknown {
 }
 
 /** The reply of `POST /api/show`; `name` as the caller wrote it. */
-export function encodeShow(model: OllamaModel, name: string): unknown {
+export function encodeShow(model: OllamaModel, name: string): OllamaShown {
   const { facts, file } = model
   const architecture = file?.architecture ?? 'unknown'
   const contextLength = contextOf(model)
@@ -102,7 +103,7 @@ function modifiedMs({ file, createdAtMs }: OllamaModel): number {
 }
 
 /** Clients read these as texts: unknown ones are empty. */
-function detailsOf(model: OllamaModel) {
+function detailsOf(model: OllamaModel): ModelDetails {
   const { file, facts } = model
   const family = file?.architecture ?? ''
   const contextLength = contextOf(model)

@@ -4,6 +4,7 @@ import { checkFields, type FieldIndex, indexFields } from '../wire/field-table.t
 import { validate } from '../wire/validate.ts'
 import { encodeOllamaError } from './errors.ts'
 import { deleteFields, pullFields, showFields } from './fields.ts'
+import type { OllamaError, PullProgress } from './replies.ts'
 import { namedModel } from './require-model.ts'
 import { namedSchema } from './schema.ts'
 
@@ -64,7 +65,7 @@ export function createPullLines({ digest, now }: { readonly digest: string; now(
   }
 }
 
-function line(value: unknown): string {
+function line(value: PullProgress | OllamaError): string {
   return `${JSON.stringify(value)}\n`
 }
 

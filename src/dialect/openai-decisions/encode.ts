@@ -3,6 +3,7 @@ import type { Choice, GenerationResult } from '../../contract/result.ts'
 import { encodeUsage } from '../openai-responses/response-end.ts'
 import type { DecodedDecisions } from './decode.ts'
 import { type Distribution, distributionOf, type Question } from './questions.ts'
+import type { Decisions, TabbyDecisions } from './replies.ts'
 
 /** The version of the words around a question: other words give other probabilities. */
 const promptVersion = 1
@@ -10,7 +11,10 @@ const promptVersion = 1
 type Answered = { readonly question: Question; readonly found: Distribution | undefined; readonly choice: Choice | undefined }
 
 /** The reply in OpenAI's form, or in tabbyAPI's. Throws if a model thinks before it answers. */
-export function encodeDecisions({ questions, isTabby, temperature }: DecodedDecisions, result: GenerationResult): unknown {
+export function encodeDecisions(
+  { questions, isTabby, temperature }: DecodedDecisions,
+  result: GenerationResult,
+): Decisions | TabbyDecisions {
   const answered = questions.map((question, index): Answered => {
     const choice = result.choices[index]
     return { question, choice, found: distributionOf(choice?.tokens[0], question, temperature) }
@@ -28,38 +32,33 @@ function isThought(choice: Choice | undefined): boolean {
   )
 }
 
-function openaiReply(answered: readonly Answered[], { start, usage }: GenerationResult): unknown {
+function openaiReply(answered: readonly Answered[], { start, usage }: GenerationResult): Decisions {
   return { answers: answered.map(openaiAnswer), model: start.model, usage: encodeUsage(usage) }
 }
 
-function openaiAnswer({ question: { type, name, answers }, found }: Answered): unknown {
+function openaiAnswer({ question: { type, name, answers }, found }: Answered): Decisions['answers'][number] {
   if (found === undefined) return { type: 'refusal', name }
   const { probabilities } = found
-  const confidence = Math.max(...probabilities)
+  const scored = answers.map(({ value }, index) => ({ value, probability: probabilities[index] ?? 0 }))
+  const best = scored.reduce((one, other) => (other.probability > one.probability ? other : one))
   switch (type) {
     case 'predicate':
     case 'yes_no':
-      return { type: 'predicate', name, probability: probabilities[0] }
+      return { type: 'predicate', name, probability: probabilities[0] ?? 0 }
     case 'choice':
-      return {
-        type,
-        name,
-        choice: answers[probabilities.indexOf(confidence)]?.value,
-        confidence,
-        probabilities: answers.map(({ value }, index) => ({ value, probability: probabilities[index] })),
-      }
+      return { type, name, choice: best.value, confidence: best.probability, probabilities: scored }
     case 'score':
       return {
         type,
         name,
         score: expected(probabilities),
-        confidence,
-        probabilities: answers.map(({ value: label }, value) => ({ label, value, probability: probabilities[value] })),
+        confidence: best.probability,
+        probabilities: scored.map(({ value: label, probability }, value) => ({ label: String(label), value, probability })),
       }
   }
 }
 
-function tabbyReply(answered: readonly Answered[], { start, usage }: GenerationResult): unknown {
+function tabbyReply(answered: readonly Answered[], { start, usage }: GenerationResult): TabbyDecisions {
   return {
     object: 'decisions',
     model: start.model,
@@ -69,7 +68,7 @@ function tabbyReply(answered: readonly Answered[], { start, usage }: GenerationR
   }
 }
 
-function tabbyAnswer({ question: { type, name, answers }, found, choice }: Answered): unknown {
+function tabbyAnswer({ question: { type, name, answers }, found, choice }: Answered): object {
   if (found === undefined) {
     const shown = choice?.tokens[0]?.text ?? ''
     throw new AppError('invalid-output', `question '${name}' was answered with '${shown}', and none of its answers was near`)

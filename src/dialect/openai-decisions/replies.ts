@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { responseUsage } from '../openai-responses/replies.ts'
 import { anyObject, either, flag, is, list, named, number, object, text } from '../wire/json/shapes.ts'
 
@@ -30,6 +31,7 @@ export const decisions = named(
     usage: responseUsage,
   }),
 )
+export type Decisions = z.input<typeof decisions>
 /** For questions in tabbyAPI's form. */
 export const tabbyDecisions = named(
   'TabbyDecisions',
@@ -41,3 +43,4 @@ export const tabbyDecisions = named(
     usage: object({ prompt_tokens: number, completion_tokens: number }),
   }),
 )
+export type TabbyDecisions = z.input<typeof tabbyDecisions>

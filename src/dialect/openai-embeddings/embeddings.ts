@@ -6,6 +6,7 @@ import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { integerFrom, nonEmptyText, text, tokenIdList } from '../wire/wire-types.ts'
 import { embeddingFields } from './fields.ts'
+import type { Embeddings, LlamaEmbeddings } from './replies.ts'
 
 const maxInputs = 2048
 const tooMany = { count: maxInputs, error: `at most ${maxInputs} inputs` }
@@ -70,7 +71,7 @@ function isSingle(input: string | readonly unknown[]): boolean {
 }
 
 /** OpenAI's reply: a list of vectors in the order of the inputs. Usage has only prompt tokens. */
-export function encodeEmbeddings({ model, vectors, inputTokens }: EmbedResult, format: EncodingFormat): unknown {
+export function encodeEmbeddings({ model, vectors, inputTokens }: EmbedResult, format: EncodingFormat): Embeddings {
   return {
     object: 'list',
     data: vectors.map((vector, index) => ({ object: 'embedding', index, embedding: encodeVector(vector, format) })),
@@ -99,6 +100,6 @@ export function withInput(body: unknown): unknown {
 }
 
 /** llama-server's reply: for each input a list with its one vector. */
-export function encodeLlamaEmbeddings({ vectors }: EmbedResult): unknown {
+export function encodeLlamaEmbeddings({ vectors }: EmbedResult): LlamaEmbeddings {
   return vectors.map((vector, index) => ({ index, embedding: [Array.from(vector)] }))
 }

@@ -1,16 +1,7 @@
 import type { ErrorReply } from '../../contract/dialect.ts'
 import type { AppError, ContextOverflow, ErrorCode } from '../../contract/errors.ts'
 import { formatDuration } from './limit-headers.ts'
-
-/** OpenAI's error envelope, the same in every reply and stream of its protocols. */
-type OpenaiError = {
-  readonly error: {
-    readonly message: string
-    readonly type: ErrorType
-    readonly param: string | null
-    readonly code: string | null
-  }
-}
+import type { OpenaiError } from './replies.ts'
 
 type ErrorType =
   | 'invalid_request_error'

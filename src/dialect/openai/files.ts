@@ -1,6 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { StoredFile } from '../../contract/file-store.ts'
 import { invalidQuery } from '../wire/invalid.ts'
+import type { DeletedFile, FileList, File as WireFile } from './replies.ts'
 
 const purposes = ['vision', 'user_data']
 
@@ -12,13 +13,13 @@ export function readPurpose(fields: ReadonlyMap<string, string>): string {
   throw new AppError('invalid-request', `purpose ${sent}: expected one of ${purposes.join(', ')}`, { param: 'purpose' })
 }
 
-export function encodeFile({ id, filename, sizeBytes, purpose = 'user_data', createdAtMs }: StoredFile) {
+export function encodeFile({ id, filename, sizeBytes, purpose = 'user_data', createdAtMs }: StoredFile): WireFile {
   const created_at = Math.floor(createdAtMs / 1000)
   return { id, object: 'file', bytes: sizeBytes, created_at, filename, purpose, status: 'processed' }
 }
 
 /** A page of files. Throws `invalid-request` for an invalid query. */
-export function encodeFileList(files: readonly StoredFile[], query: Readonly<Record<string, unknown>>) {
+export function encodeFileList(files: readonly StoredFile[], query: Readonly<Record<string, unknown>>): FileList {
   const { purpose, order = 'desc', after, limit } = query
   if (order !== 'asc' && order !== 'desc') throw invalidQuery('order', 'asc or desc', order)
   const size = limit === undefined ? 10_000 : Number(limit)
@@ -38,6 +39,6 @@ export function encodeFileList(files: readonly StoredFile[], query: Readonly<Rec
   }
 }
 
-export function encodeDeletedFile(id: string) {
+export function encodeDeletedFile(id: string): DeletedFile {
   return { id, object: 'file', deleted: true }
 }

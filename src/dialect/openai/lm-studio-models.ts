@@ -1,5 +1,6 @@
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import type { ModelEntry } from './models.ts'
+import type { LmStudioModel } from './replies.ts'
 
 type Described = {
   /** In Ollama's terms. */
@@ -10,12 +11,15 @@ type Described = {
 }
 
 /** LM Studio's object of `GET /api/v0/models`. Facts that are not known are empty. */
-export function encodeLmStudioModel({ id, ownedBy, kind, state }: ModelEntry, { abilities, contextLength, file }: Described) {
+export function encodeLmStudioModel(
+  { id, ownedBy, kind, state }: ModelEntry,
+  { abilities, contextLength, file }: Described,
+): LmStudioModel {
   const isLoaded = state.type === 'ready'
   const isForText = kind === 'other' || abilities.includes('completion')
   return {
     id,
-    object: 'model' as const,
+    object: 'model',
     type: isForText ? (abilities.includes('vision') ? 'vlm' : 'llm') : 'embeddings',
     publisher: ownedBy ?? '',
     arch: file?.architecture ?? '',

@@ -1,6 +1,7 @@
 import type { Sampling } from '../../contract/sampling.ts'
 import type { CacheType, LoadSettings } from '../../contract/server/lifecycle.ts'
 import { encodeModel, type ModelEntry } from './models.ts'
+import type { ModelCard, Props } from './replies.ts'
 
 /** Details of one model that lists leave out. */
 export type ModelFacts = {
@@ -13,7 +14,7 @@ export type ModelFacts = {
 }
 
 /** tabbyAPI's card of the current model; unknown values, such as those of a model that is not loaded, are left out. */
-export function encodeModelCard(entry: ModelEntry, facts: ModelFacts, settings: LoadSettings = {}) {
+export function encodeModelCard(entry: ModelEntry, facts: ModelFacts, settings: LoadSettings = {}): ModelCard {
   const { slots, contextLength, chatTemplate, templateName, modalities } = facts
   const { batchSize, draftModel, cacheTypeK, cacheTypeV } = settings
   return {
@@ -47,7 +48,7 @@ function cacheMode(keys: CacheType = 'f16', values: CacheType = 'f16'): string {
 }
 
 /** llama-server's properties, except the path of the model's file, which clients must not see. */
-export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, build: string) {
+export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, build: string): Props {
   const { slots, contextLength, chatTemplate, sampling, modalities } = facts
   return {
     default_generation_settings: {

@@ -1,6 +1,7 @@
 import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
 import type { ModelVersion } from '../../contract/served-model.ts'
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
+import type { Model, ModelDetail, ModelList } from './replies.ts'
 
 /** A model as the model routes list it. */
 export type ModelEntry = {
@@ -20,11 +21,11 @@ export type ModelEntry = {
 }
 
 /** OpenAI's model object; `context_length`, `kind`, `state` and `aliases` are ours, and the rest is Unsloth Studio's. */
-export function encodeModel({ id, aliases, createdAtMs, contextLength, ownedBy, kind, state, file = {} }: ModelEntry) {
+export function encodeModel({ id, aliases, createdAtMs, contextLength, ownedBy, kind, state, file = {} }: ModelEntry): Model {
   const { quantization, contextLength: longest, trainedContextLength } = file
   return {
     id,
-    object: 'model' as const,
+    object: 'model',
     created: Math.floor(createdAtMs / 1000),
     owned_by: ownedBy ?? 'dragoman',
     ...(contextLength !== undefined && { context_length: contextLength }),
@@ -39,12 +40,12 @@ export function encodeModel({ id, aliases, createdAtMs, contextLength, ownedBy, 
 }
 
 /** OpenAI's list of models, which has no pages. */
-export function encodeModelList(models: readonly ModelEntry[]) {
-  return { object: 'list' as const, data: models.map(encodeModel) }
+export function encodeModelList(models: readonly ModelEntry[]): ModelList {
+  return { object: 'list', data: models.map(encodeModel) }
 }
 
 /** One model, with its replicas and its other versions if it has any. */
-export function encodeModelDetail(entry: ModelEntry) {
+export function encodeModelDetail(entry: ModelEntry): ModelDetail {
   const { servers, versions } = entry
   return {
     ...encodeModel(entry),

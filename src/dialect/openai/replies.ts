@@ -59,11 +59,14 @@ const modelShape = {
   aliases: texts,
 }
 export const model = named('Model', object(modelShape))
+export type Model = z.input<typeof model>
 export const modelList = named('ModelList', object({ object: is('list'), data: list(model) }))
+export type ModelList = z.input<typeof modelList>
 export const modelDetail = named(
   'ModelDetail',
   object({ ...modelShape, servers: list(anyObject).optional(), versions: list(anyObject).optional() }),
 )
+export type ModelDetail = z.input<typeof modelDetail>
 export const modelCard = named(
   'ModelCard',
   object({
@@ -81,6 +84,8 @@ export const modelCard = named(
     }),
   }),
 )
+export type ModelCard = z.input<typeof modelCard>
+
 const filePage = { first_id: text.nullable(), last_id: text.nullable(), has_more: flag }
 export const file = named(
   'File',
@@ -94,5 +99,43 @@ export const file = named(
     status: is('processed'),
   }),
 )
+export type File = z.input<typeof file>
 export const fileList = named('FileList', object({ object: is('list'), data: list(file), ...filePage }))
+export type FileList = z.input<typeof fileList>
 export const deletedFile = object({ id: text, object: is('file'), deleted: is(true) })
+export type DeletedFile = z.input<typeof deletedFile>
+
+export const lmStudioModel = named(
+  'LmStudioModel',
+  object({
+    id: text,
+    object: is('model'),
+    type: oneOf(['llm', 'vlm', 'embeddings']),
+    publisher: text,
+    arch: text,
+    compatibility_type: text.optional(),
+    quantization: text,
+    state: oneOf(['loaded', 'not-loaded']),
+    max_context_length: number.optional(),
+    loaded_context_length: number.optional(),
+    capabilities: texts,
+  }),
+)
+export type LmStudioModel = z.input<typeof lmStudioModel>
+export const lmStudioModels = object({ object: is('list'), data: list(lmStudioModel) })
+/** llama-server's properties of a model. */
+export const props = object({
+  default_generation_settings: object({ n_ctx: number.nullable(), params: anyObject.optional() }),
+  total_slots: number,
+  model_alias: text,
+  chat_template: text,
+  modalities: object({ vision: flag, audio: flag, video: flag }).optional(),
+  build_info: text,
+})
+export type Props = z.input<typeof props>
+
+export const error = named(
+  'OpenaiError',
+  object({ error: object({ message: text, type: text, param: text.nullable(), code: text.nullable() }) }),
+)
+export type OpenaiError = z.input<typeof error>

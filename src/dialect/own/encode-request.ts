@@ -1,10 +1,11 @@
 import type { RequestSnapshot, RequestState } from '../../contract/server/activity.ts'
 import type { Timings, Usage } from '../../contract/usage.ts'
+import type { WireRequest } from './replies.ts'
 
 /**
  * A request in the form of `GET /api/requests` and the event stream. `readable`: the part of an error's message that the reader may see.
  */
-export function encodeRequest(request: RequestSnapshot, readable: (message: string) => string) {
+export function encodeRequest(request: RequestSnapshot, readable: (message: string) => string): WireRequest {
   const { id, requestId, owner, route, session, startedAtMs, endedAtMs, model, requestedModel, usage, timings } = request
   const { state, finishReasons, divergedAt, error, stopped, attempts, servedBy } = request
   return {
@@ -39,14 +40,14 @@ export function encodeRequest(request: RequestSnapshot, readable: (message: stri
   }
 }
 
-export type WireRequest = ReturnType<typeof encodeRequest>
-
 /** As in the list of a model's servers. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url
 }
 
-function encodeState(state: RequestState) {
+function encodeState(
+  state: RequestState,
+): Pick<WireRequest, 'state' | 'position' | 'estimated_wait_ms' | 'waits_for' | 'progress'> {
   switch (state.type) {
     case 'waiting': {
       const { position, estimatedWaitMs } = state
@@ -71,7 +72,7 @@ function encodeState(state: RequestState) {
     case 'cancelled':
       return { state: state.type }
     case 'reading-prompt':
-      return { state: 'reading_prompt' as const }
+      return { state: 'reading_prompt' }
   }
 }
 

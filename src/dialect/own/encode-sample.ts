@@ -1,7 +1,8 @@
 import type { LoadSample } from '../../contract/server/activity.ts'
+import type * as wire from './replies.ts'
 
 /** The load of the server in an interval of 10 seconds. */
-export function encodeSample(sample: LoadSample) {
+export function encodeSample(sample: LoadSample): wire.LoadSample {
   const { firstTokenMs, slowFirstTokenMs } = sample
   return {
     at_ms: sample.atMs,

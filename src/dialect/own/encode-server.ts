@@ -2,6 +2,7 @@ import type { Device, EngineState, ServerReport } from '../../contract/engine.ts
 import type { ResidencyStatus } from '../../contract/residency.ts'
 import type { SchedulerLoad } from '../../contract/scheduler.ts'
 import type { LoadReport } from '../../contract/server/lifecycle.ts'
+import type { WireModel, WireServer } from './replies.ts'
 
 /** A model as `GET /api/server` shows it. */
 export type ShownModel = {
@@ -34,7 +35,7 @@ export type ShownServer = {
 }
 
 /** The reply of `GET /api/server`. */
-export function encodeServer({ version, models, loads, memory, devices, can }: ShownServer) {
+export function encodeServer({ version, models, loads, memory, devices, can }: ShownServer): WireServer {
   return {
     version,
     can_load: can.load,
@@ -59,9 +60,7 @@ export function encodeServer({ version, models, loads, memory, devices, can }: S
   }
 }
 
-export type WireServer = ReturnType<typeof encodeServer>
-
-function encodeModel(model: ShownModel) {
+function encodeModel(model: ShownModel): WireModel {
   const { id, aliases, state, load, contextLength, trainedContextLength, abilities, engine, isAdded } = model
   const { quantization, fileBytes, resident, servers } = model
   return {

@@ -7,6 +7,7 @@ import { checkFields, type Field, indexFields, used } from '../wire/field-table.
 import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { integerFrom, nonEmptyText } from '../wire/wire-types.ts'
+import type { WireKey } from './replies.ts'
 
 const scopes = ['inference', 'tools', 'metrics', 'admin'] as const
 const name =
@@ -93,7 +94,7 @@ export function decodeNewKey(body: unknown, nowMs: number): { readonly chosen: C
   }
 }
 
-export function encodeKey(key: ListedKey) {
+export function encodeKey(key: ListedKey): WireKey {
   const { id, name, source, scopes, models, tools, group } = key
   return {
     id,

@@ -1,4 +1,5 @@
 import type { NumberedLine } from '../../contract/server/activity.ts'
+import type { LogLine } from './replies.ts'
 
 /** The levels of the log, the least urgent first. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
@@ -8,7 +9,7 @@ export type LogLevel = (typeof logLevels)[number]
 const silent = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
 /** A line of the log for the event stream; undefined below the level. */
-export function encodeLine({ number, json }: NumberedLine, least: LogLevel) {
+export function encodeLine({ number, json }: NumberedLine, least: LogLevel): LogLine | undefined {
   const { level, time, msg, ...rest } = JSON.parse(json) as Record<string, unknown>
   const name = levelOf(Number(level))
   if (logLevels.indexOf(name) < logLevels.indexOf(least)) return undefined

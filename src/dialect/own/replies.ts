@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { anyObject, anything, flag, list, named, number, object, oneOf, text, texts } from '../wire/json/shapes.ts'
 
 const state = oneOf(['preparing', 'waiting', 'loading', 'reading_prompt', 'generating', 'done', 'failed', 'cancelled'])
@@ -48,6 +49,7 @@ export const request = named(
     sent: object({ path: text, body: anything }).optional(),
   }),
 )
+export type WireRequest = z.input<typeof request>
 export const requests = object({ requests: list(request) })
 
 const replica = object({ host: text, state: text, running: number, outstanding_tokens: number }).catchall(anything)
@@ -72,6 +74,7 @@ const model = object({
   unloads_at_ms: number.optional(),
   servers: list(replica).optional(),
 })
+export type WireModel = z.input<typeof model>
 const load = object({ model: text, phase: text, done_bytes: number, total_bytes: number, fraction: number })
 export const server = named(
   'ServerState',
@@ -85,8 +88,10 @@ export const server = named(
     loads: list(load),
   }),
 )
+export type WireServer = z.input<typeof server>
 
 const line = object({ number, at_ms: number, level: text, message: text, facts: anyObject })
+export type LogLine = z.input<typeof line>
 export const logs = object({ lines: list(line) })
 
 const sample = object({
@@ -102,6 +107,7 @@ const sample = object({
   first_token_ms: number.optional(),
   slow_first_token_ms: number.optional(),
 })
+export type LoadSample = z.input<typeof sample>
 /** The data of any event; its name decides which members exist. */
 export const event = named(
   'ServerEvent',
@@ -132,6 +138,7 @@ const listedKey = object({
   last_used_at: text.optional(),
   made_by: text.optional(),
 })
+export type WireKey = z.input<typeof listedKey>
 /** The use of keys, by day and model, and what remains of the caller's budgets. */
 export const usage = object({
   from: text,
@@ -158,6 +165,7 @@ export const usage = object({
     }),
   ),
 })
+export type WireUsage = z.input<typeof usage>
 export const keys = object({ required: flag, why_none: text.optional(), keys: list(listedKey) })
 export const madeKey = listedKey.extend({ key: text })
 export const deletedKey = object({ id: text, deleted: flag })

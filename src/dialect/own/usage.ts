@@ -1,5 +1,6 @@
 import type { BudgetState } from '../../contract/quota.ts'
 import type { UsageEntry } from '../../contract/store.ts'
+import type { WireUsage } from './replies.ts'
 
 type Report = {
   /** Days in UTC, both included. */
@@ -10,7 +11,7 @@ type Report = {
 }
 
 /** The reply of `GET /api/usage`. */
-export function encodeUsage({ from, to, entries, budgets }: Report) {
+export function encodeUsage({ from, to, entries, budgets }: Report): WireUsage {
   return {
     from,
     to,

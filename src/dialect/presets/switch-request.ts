@@ -7,6 +7,7 @@ import { validate } from '../wire/validate.ts'
 import { flag, text } from '../wire/wire-types.ts'
 import { presetSwitchFields } from './fields.ts'
 import { readPreset } from './read-preset.ts'
+import type { Presets } from './replies.ts'
 
 const override = z.strictObject({ override: z.unknown(), force: flag, additive: flag })
 export const presetSwitchSchema = looseObject({ preset: text, overrides: dictionary(z.string(), override).nullish() })
@@ -33,8 +34,10 @@ export function decodePresetUnload(body: unknown): Pick<PresetChoice, 'ignored'>
   return { ignored: checkFields(new Map(), validate(presetUnloadSchema, body ?? {})) }
 }
 
+type Configured = { readonly inUse: PresetInUse | undefined; readonly names: readonly string[] }
+
 /** The configured presets and the one in use, in tabbyAPI's form; an unnamed preset has only overrides. */
-export function encodePresets({ inUse, names }: { readonly inUse: PresetInUse | undefined; readonly names: readonly string[] }) {
+export function encodePresets({ inUse, names }: Configured): Presets {
   return { selected_preset: inUse?.name ?? null, overrides: inUse?.overrides ?? {}, presets: names }
 }
 

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { flag, is, list, named, number, numbers, object, text } from '../wire/json/shapes.ts'
 
 const usage = object({ prompt_tokens: number, total_tokens: number })
@@ -10,6 +11,7 @@ export const ranking = named(
     usage,
   }),
 )
+export type RankingReply = z.input<typeof ranking>
 export const scores = object({
   id: text,
   object: is('score.evaluation'),
@@ -20,3 +22,4 @@ export const scores = object({
   truncated: list(flag),
   usage,
 })
+export type ScoresReply = z.input<typeof scores>

@@ -9,6 +9,7 @@ import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { flag, integerFrom, nonEmptyText } from '../wire/wire-types.ts'
 import { rerankFields, scoreFields } from './fields.ts'
+import type { RankingReply, ScoresReply } from './replies.ts'
 
 /** A request for scores of one kind, and the encoder of its reply. */
 export type ScoringCall<Result, Request = RankRequest> = {
@@ -59,12 +60,12 @@ export function decodeRerank(body: unknown): ScoringCall<Ranking> {
     request: { query, texts },
     nameOf: nameTexts('documents'),
     ignored: [...checkFields(rerankIndex, wire), ...unknownInside(body)],
-    encode: (scored) => ({
+    encode: (scored): RankingReply => ({
       object: 'list',
       model: scored.model,
       results: bestFirst(scored, count).map((result) => ({
         ...result,
-        ...(withDocuments === true && { document: { text: texts[result.index] } }),
+        ...(withDocuments === true && { document: { text: texts[result.index] ?? '' } }),
       })),
       usage: { prompt_tokens: scored.inputTokens, total_tokens: scored.inputTokens },
     }),
@@ -80,7 +81,7 @@ export function decodeScoreEvaluation(body: unknown): ScoringCall<EvaluatedScore
     request: { texts: wire.messages, ...(typeof wire.max_length === 'number' && { maxTokens: wire.max_length }) },
     nameOf: nameTexts('messages'),
     ignored,
-    encode: ({ model, scores, method, scoredTokens, truncated, inputTokens }) => ({
+    encode: ({ model, scores, method, scoredTokens, truncated, inputTokens }): ScoresReply => ({
       id: `scoreval-${randomHex()}`,
       object: 'score.evaluation',
       model,

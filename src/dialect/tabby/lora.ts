@@ -6,6 +6,7 @@ import { form } from '../wire/form.ts'
 import { validate } from '../wire/validate.ts'
 import { anyNumber, flag, nonEmptyText } from '../wire/wire-types.ts'
 import { loraLoadFields, loraUnloadFields } from './fields.ts'
+import type { Loras } from './replies.ts'
 
 const maxAdapters = 64
 export const loraLoadSchema = form({
@@ -45,8 +46,10 @@ export function decodeLoraUnload(body: unknown): DecodedAdapters {
 export const nameLoraField: NameOf = ([first]) => (first === 'endsRequests' ? 'skip_queue' : 'loras')
 
 /** tabbyAPI's list of adapters. */
-export function encodeLoras(adapters: readonly Adapter[], createdAtMs: number) {
+export function encodeLoras(adapters: readonly Adapter[], createdAtMs: number): Loras {
   const created = Math.floor(createdAtMs / 1000)
-  const data = adapters.map(({ name, scale }) => ({ id: name, object: 'lora', created, owned_by: 'dragoman', scaling: scale }))
-  return { object: 'list', data }
+  return {
+    object: 'list',
+    data: adapters.map(({ name, scale }) => ({ id: name, object: 'lora', created, owned_by: 'dragoman', scaling: scale })),
+  }
 }

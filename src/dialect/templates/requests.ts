@@ -5,6 +5,7 @@ import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { nonEmptyText } from '../wire/wire-types.ts'
 import { templateSwitchFields, templateUnloadFields } from './fields.ts'
+import type { Templates } from './replies.ts'
 
 const model = nonEmptyText.nullish()
 export const templateSwitchSchema = looseObject({
@@ -37,6 +38,6 @@ export function decodeTemplateUnload(body: unknown): TemplateCall {
 }
 
 /** tabbyAPI's list of names; `selected` is our addition: the template in use, or null. */
-export function encodeTemplates(names: readonly string[], selected: string | undefined) {
+export function encodeTemplates(names: readonly string[], selected: string | undefined): Templates {
   return { object: 'list', data: names, selected: selected ?? null }
 }

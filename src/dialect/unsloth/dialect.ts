@@ -8,8 +8,9 @@ import { list, looseObject } from '../wire/first-fault.ts'
 import { allText, encodeStream, nothing, withoutCalls } from '../wire/stream/encode-stream.ts'
 import { validate } from '../wire/validate.ts'
 import { integerBetween, nonEmptyText, numberBetween, text } from '../wire/wire-types.ts'
+import { encodeUnslothError } from './encode.ts'
 import { generateFields } from './fields.ts'
-import { encodeUnslothError } from './replies.ts'
+import type { Piece } from './replies.ts'
 
 const message = looseObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })
 export const generateSchema = looseObject({
@@ -88,6 +89,6 @@ const encoder = encodeStream({
   error: ({ error }) => frame({ error: error.message }) + done,
 })
 
-function frame(value: object): string {
+function frame(value: Piece): string {
   return `data: ${JSON.stringify(value)}\n\n`
 }

@@ -6,6 +6,7 @@ import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { speechFields } from './fields.ts'
+import type { Speech } from './replies.ts'
 
 const textPart = looseObject({ type: z.literal('text'), text: z.string() })
 const message = looseObject({ role: z.string(), content: z.union([z.string(), z.array(textPart)]) })
@@ -55,7 +56,7 @@ export function decodeSpeech(body: unknown) {
 export function encodeSpeech(
   wav: Buffer,
   { model, text, nowMs }: { readonly model: string; readonly text: string; readonly nowMs: number },
-) {
+): Speech {
   const quoted = text.length > maxQuotedChars ? `${text.slice(0, maxQuotedChars)}…` : text
   return {
     id: `chatcmpl-${randomHex()}`,

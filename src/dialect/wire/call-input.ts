@@ -1,6 +1,7 @@
 import { parseObject } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
 import { isTruncated } from '../../contract/is-truncated.ts'
+import type { JsonObject } from '../../contract/request.ts'
 import type { Choice, ReplyPart } from '../../contract/result.ts'
 import { losesDigits, RawJson } from './json/exact-json.ts'
 
@@ -14,10 +15,11 @@ export function callInput(given: string | object | null | undefined): string {
 }
 
 /** The arguments of a call as an object, with the digits that the model wrote. Throws `invalid-output` for anything else. */
-export function callObject(name: string, input: string): object {
+export function callObject(name: string, input: string): JsonObject {
   const value = objectOf(input)
   if (value === undefined) throw unreadableCall(name)
-  return losesDigits(input) ? new RawJson(input) : value
+  // Only written: as the text of an object.
+  return losesDigits(input) ? (new RawJson(input) as object as JsonObject) : value
 }
 
 export function isReadable(input: string): boolean {
@@ -31,7 +33,7 @@ export function withoutCutCall({ parts, finish }: Pick<Choice, 'parts' | 'finish
   return isCut ? parts.slice(0, -1) : parts
 }
 
-function objectOf(input: string): object | undefined {
+function objectOf(input: string): JsonObject | undefined {
   return parseObject(input === '' ? '{}' : input)
 }
 

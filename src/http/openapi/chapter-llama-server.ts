@@ -1,27 +1,17 @@
 import { completionFields, infillFields } from '../../dialect/llama-server/fields.ts'
 import { modelNameFields, modelNameSchema } from '../../dialect/llama-server/model-name.ts'
+import { completion, completions } from '../../dialect/llama-server/replies.ts'
 import { completionSchema, infillSchema } from '../../dialect/llama-server/schema.ts'
 import { nestedConstraintFields } from '../../dialect/openai/common-fields.ts'
-import { promptProgress, timings } from '../../dialect/openai/replies.ts'
+import { props } from '../../dialect/openai/replies.ts'
 import { embeddingRequestSchema } from '../../dialect/openai-embeddings/embeddings.ts'
 import { embeddingFields } from '../../dialect/openai-embeddings/fields.ts'
+import { llamaEmbeddings } from '../../dialect/openai-embeddings/replies.ts'
 import { inputTokens } from '../../dialect/openai-responses/replies.ts'
 import { detokenizeSchema, tokenizeSchema } from '../../dialect/tokens/decode.ts'
 import { detokenizeFields, tokenizeFields } from '../../dialect/tokens/fields.ts'
 import { type Field, used } from '../../dialect/wire/field-table.ts'
-import {
-  anyObject,
-  anything,
-  either,
-  flag,
-  is,
-  list,
-  named,
-  number,
-  numbers,
-  object,
-  text,
-} from '../../dialect/wire/json/shapes.ts'
+import { either, flag, is, list, number, numbers, object, text } from '../../dialect/wire/json/shapes.ts'
 import { chatBody, messages } from './chapter-openai.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
 
@@ -32,35 +22,7 @@ const generating = (name: string, schema: Body['schema'], fields: readonly Field
   fields: [...fields, ...nestedConstraintFields],
   filledIn,
 })
-const logprob = { id: number, token: text, bytes: numbers, logprob: number }
-/** With `response_fields`, only those, or a part of one under its path: `timings/prompt_n`. */
-const completion = named(
-  'LlamaCompletion',
-  object({
-    index: number,
-    content: text,
-    tokens: numbers,
-    id_slot: number,
-    stop: flag,
-    model: text,
-    tokens_predicted: number,
-    tokens_evaluated: number,
-    generation_settings: anyObject,
-    prompt: either([text, list(anyObject), numbers]),
-    has_new_line: flag,
-    truncated: flag,
-    stop_type: text,
-    stopping_word: text,
-    tokens_cached: number,
-    timings,
-    prompt_progress: promptProgress,
-    completion_probabilities: list(object({ ...logprob, top_logprobs: list(object(logprob)) })),
-  })
-    .partial()
-    .catchall(anything),
-)
-const completions = either([completion, list(completion)])
-const vectors = list(object({ index: number, embedding: list(numbers) }))
+
 const { input: _, ...others } = embeddingRequestSchema.shape
 const { input } = embeddingRequestSchema.shape
 const embeddingBody: Body = {
@@ -96,7 +58,7 @@ export const llamaServer: Chapter = {
       title: 'llama-server: embedding',
       also: ['/embeddings'],
       body: embeddingBody,
-      reply: vectors,
+      reply: llamaEmbeddings,
       example: { content: 'Good morning.' },
     },
     'POST /tokenize': {
@@ -134,14 +96,7 @@ export const llamaServer: Chapter = {
     'GET /props': {
       title: 'The properties of a model',
       query: object({ model: text.optional() }),
-      reply: object({
-        default_generation_settings: object({ n_ctx: number.nullable(), params: anyObject.optional() }),
-        total_slots: number,
-        model_alias: text,
-        chat_template: text,
-        modalities: object({ vision: flag, audio: flag, video: flag }).optional(),
-        build_info: text,
-      }),
+      reply: props,
     },
     'GET /slots': {
       title: 'The slots of a model',

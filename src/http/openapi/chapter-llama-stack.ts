@@ -17,7 +17,7 @@ import {
   embeddingsSchema,
 } from '../../dialect/llama-stack/schema.ts'
 import type { Field } from '../../dialect/wire/field-table.ts'
-import { list, number, object, text } from '../../dialect/wire/json/shapes.ts'
+import { object, text } from '../../dialect/wire/json/shapes.ts'
 import { messages } from './chapter-openai.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
 
@@ -70,7 +70,7 @@ export const llamaStack: Chapter = {
       title: 'llama-stack: reranking',
       also: ['/v1alpha/inference/rerank'],
       body: { name: 'StackRerankRequest', schema: rerankSchema, fields: rerankFields, filledIn: ['model'] },
-      reply: object({ data: list(object({ index: number, relevance_score: number })) }),
+      reply: reply.ranking,
       example: { query: 'Where is the harbour?', items: ['The harbour is in the north.', 'It rains.'] },
     },
     'GET /v1/providers': { title: 'Each model as a provider', reply: reply.providers },

@@ -1,25 +1,15 @@
 import { koboldSchema } from '../../dialect/kobold/decode.ts'
 import { koboldFields } from '../../dialect/kobold/fields.ts'
+import { generated, piece } from '../../dialect/kobold/replies.ts'
+import { lmStudioModel, lmStudioModels } from '../../dialect/openai/replies.ts'
 import { generateSchema } from '../../dialect/unsloth/dialect.ts'
 import { generateFields, loadFields, speechFields, unloadFields, validateFields } from '../../dialect/unsloth/fields.ts'
+import * as unslothReply from '../../dialect/unsloth/replies.ts'
 import { loadSchema, unloadSchema, validateSchema } from '../../dialect/unsloth/requests.ts'
 import { speechSchema } from '../../dialect/unsloth/speech.ts'
 import { toolConfirmFields, toolConfirmSchema } from '../../dialect/unsloth/tool-confirm.ts'
 import { cancelFields } from '../../dialect/wire/cancel-keys.ts'
-import {
-  anyObject,
-  anything,
-  flag,
-  is,
-  list,
-  named,
-  number,
-  numbers,
-  object,
-  oneOf,
-  text,
-  texts,
-} from '../../dialect/wire/json/shapes.ts'
+import { anything, flag, number, numbers, object, oneOf, text, texts } from '../../dialect/wire/json/shapes.ts'
 import { chatBody, messages } from './chapter-openai.ts'
 import { encodeBody } from './chapter-tabby.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
@@ -28,7 +18,6 @@ const result = object({ result: text })
 const value = object({ value: number })
 const generate: Body = { name: 'KoboldRequest', schema: koboldSchema, fields: koboldFields, filledIn: ['model'] }
 const abort: Body = { name: 'KoboldAbortRequest', schema: object({ genkey: text.optional() }), isOptional: true }
-const end = oneOf(['stop', 'length', 'content_filter'])
 
 export const kobold: Chapter = {
   tag: 'KoboldAI',
@@ -38,13 +27,13 @@ export const kobold: Chapter = {
       title: 'KoboldAI: generate',
       also: ['/api/latest/generate'],
       body: generate,
-      reply: object({ results: list(object({ text, finish_reason: end, prompt_tokens: number, completion_tokens: number })) }),
+      reply: generated,
       example: { prompt: 'Once upon a time', max_length: 20 },
     },
     'POST /api/extra/generate/stream': {
       title: 'The same as a stream',
       body: generate,
-      stream: sse(object({ token: text, finish_reason: end.nullable() })),
+      stream: sse(piece),
       example: { prompt: 'Once upon a time', max_length: 20 },
     },
     'POST /api/extra/abort': {
@@ -79,27 +68,11 @@ export const kobold: Chapter = {
   },
 }
 
-const lmStudioModel = named(
-  'LmStudioModel',
-  object({
-    id: text,
-    object: is('model'),
-    type: oneOf(['llm', 'vlm', 'embeddings']),
-    publisher: text,
-    arch: text,
-    compatibility_type: text.optional(),
-    quantization: text,
-    state: oneOf(['loaded', 'not-loaded']),
-    max_context_length: number.optional(),
-    loaded_context_length: number.optional(),
-    capabilities: texts,
-  }),
-)
 export const otherLists: Chapter = {
   tag: 'LM Studio and text-generation-webui',
   about: 'Their lists of models and their counts of tokens',
   operations: {
-    'GET /api/v0/models': { title: 'The models', reply: object({ object: is('list'), data: list(lmStudioModel) }) },
+    'GET /api/v0/models': { title: 'The models', reply: lmStudioModels },
     'GET /api/v0/models/{id}': { title: 'A model', reply: lmStudioModel },
     'GET /v1/internal/model/info': { title: 'The default model', reply: object({ model_name: text, lora_names: texts }) },
     'GET /v1/internal/model/list': { title: 'The names of the models', reply: object({ model_names: texts }) },
@@ -112,26 +85,6 @@ export const otherLists: Chapter = {
   },
 }
 
-const abilities = {
-  is_vision: flag,
-  is_gguf: flag,
-  is_audio: flag,
-  audio_type: text.nullable(),
-  has_audio_input: flag,
-  inference: anyObject,
-  requires_trust_remote_code: flag,
-  context_length: number.nullable(),
-  max_context_length: number.nullable(),
-  native_context_length: number.nullable(),
-  supports_reasoning: flag,
-  reasoning_style: text.nullable(),
-  reasoning_always_on: flag,
-  supports_preserve_thinking: flag,
-  supports_tools: flag,
-  speculative_type: text.nullable(),
-}
-const identity = { display_name: text, is_lora: flag }
-
 export const unsloth: Chapter = {
   tag: 'Unsloth Studio',
   about: 'Loading models, what runs, its own stream, and speech',
@@ -139,30 +92,13 @@ export const unsloth: Chapter = {
     'POST /api/inference/load': {
       title: 'Unsloth: load a model',
       body: { name: 'UnslothLoadRequest', schema: loadSchema, fields: loadFields },
-      reply: object({
-        status: oneOf(['loaded', 'already_loaded']),
-        model: text,
-        ...identity,
-        ...abilities,
-        chat_template: text.nullable(),
-        cache_type_kv: text.nullable(),
-        settings: anyObject,
-      }),
+      reply: unslothReply.loaded,
       example: { model_path: 'MODEL' },
     },
     'POST /api/inference/validate': {
       title: 'Unsloth: find a model',
       body: { name: 'UnslothValidateRequest', schema: validateSchema, fields: validateFields },
-      reply: object({
-        valid: flag,
-        message: text,
-        identifier: text,
-        ...identity,
-        is_gguf: flag,
-        is_vision: flag,
-        requires_trust_remote_code: flag,
-        gguf_variant: text.nullable(),
-      }),
+      reply: unslothReply.found,
       example: { model_path: 'MODEL' },
     },
     'POST /api/inference/unload': {
@@ -179,29 +115,15 @@ export const unsloth: Chapter = {
     },
     'GET /api/inference/status': {
       title: 'The active model, and all models',
-      reply: object({
-        active_model: text.nullable(),
-        gguf_variant: text.nullable(),
-        loading: texts,
-        loaded: texts,
-        models: list(anyObject),
-        ...object(abilities).partial().shape,
-        is_gguf: flag,
-      }),
+      reply: unslothReply.status,
     },
     'GET /api/inference/load-progress': {
       title: 'How far a load is',
-      reply: object({
-        phase: text.nullable(),
-        bytes_loaded: number,
-        bytes_total: number,
-        fraction: number,
-        model: text.optional(),
-      }),
+      reply: unslothReply.progress,
     },
     'GET /api/inference/active-generations': {
       title: 'What generates for the caller',
-      reply: object({ count: number, thread_ids: texts, active: list(anyObject), parallel_slots: number }),
+      reply: unslothReply.active,
     },
     'POST /api/inference/generate/stream': {
       title: 'Unsloth: generate',
@@ -211,7 +133,7 @@ export const unsloth: Chapter = {
         fields: [...generateFields, ...cancelFields],
         filledIn: ['model'],
       },
-      stream: sse(object({ content: text.optional(), error: text.optional() })),
+      stream: sse(unslothReply.piece),
       example: { messages },
     },
     'POST /v1/chat/count_tokens': {
@@ -223,14 +145,7 @@ export const unsloth: Chapter = {
     'POST /v1/audio/generate': {
       title: 'Unsloth: speech',
       body: { name: 'UnslothSpeechRequest', schema: speechSchema, fields: [...speechFields, ...cancelFields] },
-      reply: object({
-        id: text,
-        object: text,
-        created: number,
-        model: text,
-        audio: object({ data: text, format: text, sample_rate: number }),
-        choices: list(anyObject),
-      }),
+      reply: unslothReply.speech,
       example: { messages },
     },
   },

@@ -1,9 +1,9 @@
 import { debugFields, debugSchema } from '../../dialect/mlc/debug-requests.ts'
-import { anyObject, list, number, object, oneOf, text } from '../../dialect/wire/json/shapes.ts'
+import { eventTrace } from '../../dialect/mlc/replies.ts'
+import { anyObject, object } from '../../dialect/wire/json/shapes.ts'
 import type { Body, Chapter } from './operation.ts'
 
 const debug: Body = { name: 'DebugRequest', schema: debugSchema, fields: debugFields }
-const traceEvent = object({ name: text, ph: oneOf(['B', 'E', 'i']), ts: number, pid: number, tid: text })
 
 export const mlc: Chapter = {
   tag: 'MLC-LLM',
@@ -12,7 +12,7 @@ export const mlc: Chapter = {
     'POST /debug/dump_event_trace': {
       title: 'The requests of a model with their phases, as Chrome shows traces',
       body: debug,
-      reply: list(traceEvent),
+      reply: eventTrace,
       example: { model: 'MODEL' },
     },
     'POST /debug/dump_engine_metrics': {

@@ -7,53 +7,13 @@ import {
   pullFields,
   showFields,
 } from '../../dialect/ollama/fields.ts'
+import * as reply from '../../dialect/ollama/replies.ts'
 import { chatSchema, embeddingsSchema, embedSchema, generateSchema, namedSchema } from '../../dialect/ollama/schema.ts'
-import { anyObject, flag, is, list, named, number, numbers, object, text, texts } from '../../dialect/wire/json/shapes.ts'
+import { flag, object, text } from '../../dialect/wire/json/shapes.ts'
 import { messages } from './chapter-openai.ts'
 import { type Body, type Chapter, lines } from './operation.ts'
 
 const model = 'MODEL'
-const logprob = { token: text, logprob: number, bytes: numbers }
-const reply = {
-  model: text,
-  created_at: text,
-  logprobs: list(object({ ...logprob, top_logprobs: list(object(logprob)).optional() })).optional(),
-  done: flag,
-  done_reason: text.optional(),
-  total_duration: number.optional(),
-  load_duration: number.optional(),
-  prompt_eval_count: number.optional(),
-  prompt_eval_duration: number.optional(),
-  eval_count: number.optional(),
-  eval_duration: number.optional(),
-}
-const calls = list(object({ id: text, function: object({ index: number, name: text, arguments: anyObject }) }))
-const chat = named(
-  'OllamaChat',
-  object({
-    ...reply,
-    message: object({ role: is('assistant'), content: text, thinking: text.optional(), tool_calls: calls.optional() }),
-  }),
-)
-const generated = named('OllamaGenerated', object({ ...reply, response: text, thinking: text.optional() }))
-const details = object({
-  parent_model: text,
-  format: text,
-  family: text,
-  families: texts.nullable(),
-  parameter_size: text,
-  quantization_level: text,
-  context_length: number.optional(),
-  embedding_length: number.optional(),
-})
-const listed = { name: text, model: text, size: number, digest: text, details }
-const progress = object({
-  status: text.optional(),
-  digest: text.optional(),
-  total: number.optional(),
-  completed: number.optional(),
-  error: text.optional(),
-})
 const body = (name: string, fields: Body['fields'] = []): Body => ({ name, schema: namedSchema, fields })
 
 export const ollama: Chapter = {
@@ -63,55 +23,40 @@ export const ollama: Chapter = {
     'POST /api/chat': {
       title: 'Ollama: chat',
       body: { name: 'OllamaChatRequest', schema: chatSchema, fields: chatFields },
-      reply: chat,
-      stream: lines(chat),
+      reply: reply.chat,
+      stream: lines(reply.chat),
       example: { model, messages, stream: false },
     },
     'POST /api/generate': {
       title: 'Ollama: generate',
       body: { name: 'OllamaGenerateRequest', schema: generateSchema, fields: generateFields },
-      reply: generated,
-      stream: lines(generated),
+      reply: reply.generated,
+      stream: lines(reply.generated),
       example: { model, prompt: 'Once upon a time', stream: false },
     },
     'POST /api/embed': {
       title: 'Ollama: embed',
       body: { name: 'OllamaEmbedRequest', schema: embedSchema, fields: embedFields },
-      reply: object({
-        model: text,
-        embeddings: list(numbers),
-        total_duration: number,
-        load_duration: number,
-        prompt_eval_count: number,
-      }),
+      reply: reply.embed,
       example: { model, input: ['Good morning.'] },
     },
     'POST /api/embeddings': {
       title: 'Ollama: embeddings',
       body: { name: 'OllamaEmbeddingsRequest', schema: embeddingsSchema, fields: embeddingsFields },
-      reply: object({ embedding: numbers }),
+      reply: reply.embedding,
       example: { model, prompt: 'Good morning.' },
     },
     'POST /api/show': {
       title: 'Ollama: show a model',
       body: body('OllamaShowRequest', showFields),
-      reply: object({
-        license: text,
-        modelfile: text,
-        parameters: text,
-        template: text,
-        details,
-        model_info: anyObject,
-        capabilities: texts,
-        modified_at: text,
-      }),
+      reply: reply.shown,
       example: { model },
     },
     'POST /api/pull': {
       title: 'Ollama: pull a model',
       body: body('OllamaPullRequest', pullFields),
-      reply: progress,
-      stream: lines(progress),
+      reply: reply.progress,
+      stream: lines(reply.progress),
       example: { model, stream: false },
     },
     'DELETE /api/delete': {
@@ -122,11 +67,11 @@ export const ollama: Chapter = {
     },
     'GET /api/tags': {
       title: 'The models and their aliases',
-      reply: object({ models: list(object({ ...listed, modified_at: text, capabilities: texts })) }),
+      reply: reply.tags,
     },
     'GET /api/ps': {
       title: 'The loaded models',
-      reply: object({ models: list(object({ ...listed, expires_at: text, size_vram: number, context_length: number })) }),
+      reply: reply.loaded,
     },
     'GET /api/version': { title: 'The version of the API', reply: object({ version: text, dragoman: text }) },
     'GET /api/status': { title: 'That there is no cloud', reply: object({ cloud: object({ disabled: flag, source: text }) }) },

@@ -1,5 +1,6 @@
 import { model, modelCard, modelList } from '../../dialect/openai/replies.ts'
 import { presetSwitchFields } from '../../dialect/presets/fields.ts'
+import { presets } from '../../dialect/presets/replies.ts'
 import { presetSwitchSchema, presetUnloadSchema } from '../../dialect/presets/switch-request.ts'
 import { downloadSchema } from '../../dialect/tabby/download.ts'
 import {
@@ -11,11 +12,13 @@ import {
 } from '../../dialect/tabby/fields.ts'
 import { embeddingLoadSchema, modelLoadSchema } from '../../dialect/tabby/load.ts'
 import { loraLoadSchema, loraUnloadSchema } from '../../dialect/tabby/lora.ts'
+import { loras, serviceInfo } from '../../dialect/tabby/replies.ts'
 import { templateSwitchFields, templateUnloadFields } from '../../dialect/templates/fields.ts'
+import { templates } from '../../dialect/templates/replies.ts'
 import { templateSwitchSchema, templateUnloadSchema } from '../../dialect/templates/requests.ts'
 import { tokenDecodeSchema, tokenEncodeSchema } from '../../dialect/tokens/decode.ts'
 import { tokenDecodeFields, tokenEncodeFields } from '../../dialect/tokens/fields.ts'
-import { anyObject, is, list, named, number, numbers, object, oneOf, text, texts } from '../../dialect/wire/json/shapes.ts'
+import { number, numbers, object, oneOf, text, texts } from '../../dialect/wire/json/shapes.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
 
 const progress = object({
@@ -26,12 +29,6 @@ const progress = object({
   bytes_done: number.optional(),
   bytes_total: number.optional(),
 })
-const loras = object({
-  object: is('list'),
-  data: list(object({ id: text, object: is('lora'), created: number, owned_by: text, scaling: number })),
-})
-const presets = named('Presets', object({ selected_preset: text.nullable(), overrides: anyObject, presets: texts }))
-const templates = named('Templates', object({ object: is('list'), data: texts, selected: text.nullable() }))
 const done = object({})
 export const encodeBody: Body = { name: 'TokenEncodeRequest', schema: tokenEncodeSchema, fields: tokenEncodeFields }
 export const decodeBody: Body = { name: 'TokenDecodeRequest', schema: tokenDecodeSchema, fields: tokenDecodeFields }
@@ -122,7 +119,7 @@ export const tabby: Chapter = {
     'GET /v1/auth/permission': { title: 'The permission of the key', reply: object({ permission: oneOf(['admin', 'api']) }) },
     'GET /.well-known/serviceinfo': {
       title: 'What this server is, and which APIs it has',
-      reply: object({ version: number, software: anyObject, api: anyObject }),
+      reply: serviceInfo,
     },
   },
 }

@@ -1,35 +1,29 @@
 import type { FastifyContextConfig } from 'fastify'
 import type { z } from 'zod'
 import { encodeAnthropicError } from '../../dialect/anthropic/errors.ts'
+import { error as anthropicError } from '../../dialect/anthropic/replies.ts'
 import { encodeKoboldError } from '../../dialect/kobold/errors.ts'
+import { error as koboldError } from '../../dialect/kobold/replies.ts'
 import { encodeStackError } from '../../dialect/llama-stack/errors.ts'
+import { error as stackError } from '../../dialect/llama-stack/replies.ts'
 import { encodeEmbedError, encodeOllamaError } from '../../dialect/ollama/errors.ts'
+import { error as ollamaError } from '../../dialect/ollama/replies.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
-import { encodeUnslothError } from '../../dialect/unsloth/replies.ts'
-import { anything, either, is, list, named, object, text } from '../../dialect/wire/json/shapes.ts'
-
-const openai = object({ message: text, type: text, param: text.nullable(), code: text.nullable() })
-const stack = either([text, object({ errors: list(object({ loc: list(anything), msg: text, type: text })) })])
-
-const ollamaError = named('OllamaError', object({ error: text }))
-
-const openaiError = named('OpenaiError', object({ error: openai }))
-const anthropicError = named(
-  'AnthropicError',
-  object({ type: is('error'), error: object({ type: text, message: text }), request_id: text.nullable() }),
-)
-const stackError = named('StackError', object({ error: object({ detail: stack }) }))
+import { error as openaiError } from '../../dialect/openai/replies.ts'
+import { encodeUnslothError } from '../../dialect/unsloth/encode.ts'
+import { error as unslothError } from '../../dialect/unsloth/replies.ts'
+import { either } from '../../dialect/wire/json/shapes.ts'
 
 const envelopes = new Map<unknown, z.ZodType>([
   // For routes without an encoder.
   [undefined, openaiError],
   [encodeOpenaiError, openaiError],
   [encodeAnthropicError, anthropicError],
-  [encodeKoboldError, named('KoboldError', object({ detail: object({ msg: text, type: text }) }))],
+  [encodeKoboldError, koboldError],
   [encodeStackError, stackError],
   [encodeOllamaError, ollamaError],
   [encodeEmbedError, ollamaError],
-  [encodeUnslothError, named('UnslothError', object({ detail: text, error: openai }))],
+  [encodeUnslothError, unslothError],
 ])
 
 /** For routes whose errors have the form of the client's protocol. */

@@ -11,7 +11,7 @@ import {
   encodeProgress,
   encodeStatus,
   encodeUnslothError,
-} from '../../../dialect/unsloth/replies.ts'
+} from '../../../dialect/unsloth/encode.ts'
 import { decodeLoad, decodeUnload, decodeValidate, nameLoadField } from '../../../dialect/unsloth/requests.ts'
 import { decodeToolConfirm, nothingWaits } from '../../../dialect/unsloth/tool-confirm.ts'
 import { callerOf } from '../../access/caller.ts'

@@ -1,7 +1,8 @@
 import type { ModelViewer } from '../../../contract/principal.ts'
 import type { ModelSummary } from '../../../contract/server/catalogue.ts'
 import { capabilitiesOf } from '../../../dialect/ollama/models.ts'
-import { encodeServer, type ShownModel, type WireServer } from '../../../dialect/own/encode-server.ts'
+import { encodeServer, type ShownModel } from '../../../dialect/own/encode-server.ts'
+import type { WireServer } from '../../../dialect/own/replies.ts'
 import type { Models, Operating, Replying, Watching } from '../../run/deps.ts'
 import { describeModel } from '../describe-model.ts'
 
