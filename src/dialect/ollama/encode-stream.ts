@@ -7,6 +7,7 @@ import { encodeStream } from '../wire/stream/encode-stream.ts'
 import { WholeCalls } from '../wire/stream/whole-calls.ts'
 import { type Clock, encodeCall, encodeDoneReason, encodePiece, encodeTotals, type Piece, styleOf } from './encode.ts'
 import { encodeOllamaError } from './errors.ts'
+import type { OllamaError, OllamaReply } from './replies.ts'
 import type { ReplyStyle } from './style.ts'
 
 /** Encodes events as lines of JSON; a call is written when it is complete. */
@@ -85,6 +86,6 @@ function withTokens({ tokens }: { readonly tokens?: readonly GeneratedToken[] })
   return tokens === undefined ? {} : { tokens }
 }
 
-function line(value: unknown): string {
+function line(value: OllamaReply | OllamaError): string {
   return `${toExactFrameJson(value)}\n`
 }

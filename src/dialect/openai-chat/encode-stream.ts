@@ -7,8 +7,10 @@ import { ToolFrames } from '../openai/tool-frames.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
 import { encodeStream } from '../wire/stream/encode-stream.ts'
 import { encodeAnnotation, encodeFinishReason, encodeLogprobs, type ReplyStyle, reasoningNames } from './encode.ts'
+import type { ChatDelta, ChatFinishReason } from './replies.ts'
 
 type ChunkStyle = ReplyStyle & { readonly includeUsage: boolean }
+type CallDelta = NonNullable<ChatDelta['tool_calls']>[number]
 type CallHead = { readonly id: string; readonly kind: 'custom' | undefined }
 
 /** Encodes events as `chat.completion.chunk` frames. */
@@ -36,35 +38,35 @@ export function createChunkEncoder(headOf: (start: StartEvent) => ReplyHead, sty
         hasText = true
         const lead = needsBreak && delta !== '' ? '\n\n' : ''
         if (lead !== '') needsBreak = false
-        return chunks.chunk(choice, `"content":${toFrameJson(lead + delta)}`)
+        return chunks.chunk(choice, 'content', lead + delta)
       },
       'reasoning-start': ({ choice }) => {
         chunks.showNoReasoning()
         return chunks.start(choice)
       },
       'reasoning-delta': ({ choice, delta }) => chunks.reasoning(choice, delta),
-      'refusal-delta': ({ choice, delta }) => chunks.chunk(choice, `"refusal":${toFrameJson(delta)}`),
+      'refusal-delta': ({ choice, delta }) => chunks.chunk(choice, 'refusal', delta),
       annotation: ({ choice, annotation }) => {
         const annotations = encodeAnnotation(annotation)
-        return annotations.length === 0 ? chunks.start(choice) : chunks.chunk(choice, `"annotations":${toFrameJson(annotations)}`)
+        return annotations.length === 0 ? chunks.start(choice) : chunks.chunk(choice, 'annotations', annotations)
       },
       'tool-call-start': ({ choice, id, name, kind }) => {
         const index = callsOf(choice).push({ id, kind }) - 1
-        if (legacyCalls) return chunks.chunk(choice, `"function_call":${toFrameJson({ name, arguments: '' })}`)
+        if (legacyCalls) return chunks.chunk(choice, 'function_call', { name, arguments: '' })
         // As OpenAI sends custom calls; its description of chunks has only functions (openai/openai-openapi issue 576).
-        const call =
+        const call: CallDelta =
           kind === 'custom'
             ? { index, id, type: 'custom', custom: { name, input: '' } }
             : { index, id, type: 'function', function: { name, arguments: '' } }
-        return chunks.chunk(choice, `"tool_calls":${toFrameJson([call])}`)
+        return chunks.chunk(choice, 'tool_calls', [call])
       },
       'tool-call-delta': ({ choice, id, delta }) => {
-        if (legacyCalls) return chunks.chunk(choice, `"function_call":${toFrameJson({ arguments: delta })}`)
+        if (legacyCalls) return chunks.chunk(choice, 'function_call', { arguments: delta })
         // The last one, in case an upstream gives two calls the same id.
         const index = callsOf(choice).findLastIndex((call) => call.id === id)
         const isCustom = callsOf(choice)[index]?.kind === 'custom'
-        const call = isCustom ? { index, custom: { input: delta } } : { index, function: { arguments: delta } }
-        return chunks.chunk(choice, `"tool_calls":${toFrameJson([call])}`)
+        const call: CallDelta = isCustom ? { index, custom: { input: delta } } : { index, function: { arguments: delta } }
+        return chunks.chunk(choice, 'tool_calls', [call])
       },
       'tool-call-end': ({ choice }) => chunks.start(choice),
       'server-tool-start': ({ choice }) => {
@@ -94,7 +96,7 @@ export function createChunkEncoder(headOf: (start: StartEvent) => ReplyHead, sty
 class Chunks {
   readonly #template: ChunkTemplate
   readonly #plainEnd: string
-  readonly #reasoningNames: readonly string[]
+  readonly #reasoningNames: readonly (keyof ChatDelta)[]
   /** The empty reasoning fields of other deltas, for a model that reasons. */
   #noReasoning = ''
   readonly #heads: string[] = []
@@ -126,7 +128,9 @@ class Chunks {
     return `${this.#headOf(choice)}"role":"assistant","content":""${this.#noReasoning}${this.#plainEnd}`
   }
 
-  chunk(choice: number, delta: string): string {
+  /** A chunk with one field in its delta. */
+  chunk<Name extends keyof ChatDelta>(choice: number, name: Name, value: ChatDelta[Name]): string {
+    const delta = `"${name}":${toFrameJson(value)}`
     return this.start(choice) + this.#headOf(choice) + delta + this.#noReasoning + this.#endOf(choice, null)
   }
 
@@ -139,7 +143,7 @@ class Chunks {
   }
 
   /** A chunk without a text: the last one of a choice has a reason. */
-  empty(choice: number, finishReason: string | null = null, stopSequence?: string): string {
+  empty(choice: number, finishReason: ChatFinishReason | null = null, stopSequence?: string): string {
     const head = this.start(choice) + this.#headOf(choice)
     return head + this.#noReasoning.slice(1) + this.#endOf(choice, finishReason, stopSequence)
   }
@@ -151,7 +155,7 @@ class Chunks {
   }
 
   /** The text after a choice's delta. */
-  #endOf(choice: number, finishReason: string | null, stopSequence?: string): string {
+  #endOf(choice: number, finishReason: ChatFinishReason | null, stopSequence?: string): string {
     const tokens = this.#unsent[choice]
     if (tokens === undefined && finishReason === null) return this.#plainEnd
     this.#unsent[choice] = undefined

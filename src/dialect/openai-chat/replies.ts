@@ -71,6 +71,23 @@ export const storedMessages = object({ object: is('list'), data: list(anyObject)
 export type StoredMessages = z.input<typeof storedMessages>
 export const deletedChat = object({ id: text, object: is('chat.completion.deleted'), deleted: is(true) })
 export type DeletedChat = z.input<typeof deletedChat>
+const delta = object({
+  role: is('assistant').optional(),
+  ...said,
+  content: text.optional(),
+  refusal: text.optional(),
+  tool_calls: list(
+    object({
+      index: number,
+      id: text.optional(),
+      type: call.type.optional(),
+      function: object(calledFunction).partial().optional(),
+      custom: object(calledCustom).partial().optional(),
+    }),
+  ).optional(),
+  function_call: object(calledFunction).partial().optional(),
+})
+export type ChatDelta = z.input<typeof delta>
 export const chatChunk = named(
   'ChatCompletionChunk',
   object({
@@ -79,22 +96,7 @@ export const chatChunk = named(
     choices: list(
       object({
         index: number,
-        delta: object({
-          role: is('assistant').optional(),
-          ...said,
-          content: text.optional(),
-          refusal: text.optional(),
-          tool_calls: list(
-            object({
-              index: number,
-              id: text.optional(),
-              type: call.type.optional(),
-              function: object(calledFunction).partial().optional(),
-              custom: object(calledCustom).partial().optional(),
-            }),
-          ).optional(),
-          function_call: object(calledFunction).partial().optional(),
-        }),
+        delta,
         logprobs: logprobs.nullable(),
         finish_reason: finishReason.nullable(),
         stop_reason: text.optional(),

@@ -7,7 +7,7 @@ import { toFrameJson } from '../wire/json/frame-json.ts'
 import { allText, encodeStream, withoutCalls } from '../wire/stream/encode-stream.ts'
 import { echoOf, encodeFinishReason, PromptText, type ReplyStyle } from './encode.ts'
 import { countCharacters, LogprobsEncoder } from './encode-logprobs.ts'
-import type { CompletionLogprobs } from './replies.ts'
+import type { CompletionEnd, CompletionLogprobs } from './replies.ts'
 
 type Progress = {
   /** The text to send before the choice's next delta. */
@@ -41,7 +41,7 @@ export function createChunkEncoder(
     return scores
   }
 
-  function chunk(choice: number, delta: string, finishReason: string | null): string {
+  function chunk(choice: number, delta: string, finishReason: CompletionEnd | null): string {
     const state = progressOf(choice)
     const text = toFrameJson(state.echo + delta)
     state.echo = ''
