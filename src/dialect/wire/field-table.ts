@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
-import { joinFaults } from './join-faults.ts'
+import { joinFaults } from './invalid.ts'
 import { preview } from './preview.ts'
 
 /**

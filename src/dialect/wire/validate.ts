@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import { type FieldIndex, refusals } from './field-table.ts'
-import { joinFaults } from './join-faults.ts'
+import { joinFaults } from './invalid.ts'
 import { preview } from './preview.ts'
 
 type Issue = z.core.$ZodIssue
