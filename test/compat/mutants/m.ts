@@ -150,7 +150,12 @@ export const mutants: readonly Mutant[] = [
     find: 'const index = callsOf(choice).push({ id, kind }) - 1',
     replace: 'const index = Math.min(0, callsOf(choice).push({ id, kind }) - 1)',
   },
-  { rows: ['M72'], file: stream, find: 'if (started[choice] === true) return', replace: 'if (started[choice] === false) return' },
+  {
+    rows: ['M72'],
+    file: stream,
+    find: 'if (this.#started[choice] === true) return',
+    replace: 'if (this.#started[choice] === false) return',
+  },
   {
     rows: ['M71'],
     file: chunks,

@@ -190,8 +190,8 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['T123', 'T170'],
     file: 'src/dialect/openai-chat/encode-stream.ts',
-    find: 'const known = choiceHeads[choice]',
-    replace: 'const known = choiceHeads[0]',
+    find: 'return this.#heads[choice]',
+    replace: "return this.#heads[0] ?? ''",
   },
   {
     rows: ['T148'],

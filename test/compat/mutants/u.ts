@@ -8,7 +8,7 @@ const reasoning = 'src/dialect/openai-chat/decode-reasoning.ts'
 const toolUse = 'src/dialect/openai-chat/decode-tool-use.ts'
 const generate = 'src/dialect/unsloth/dialect.ts'
 const requests = 'src/dialect/unsloth/requests.ts'
-const replies = 'src/dialect/unsloth/replies.ts'
+const replies = 'src/dialect/unsloth/encode.ts'
 const abilities = 'src/dialect/unsloth/template-abilities.ts'
 
 /** Of Unsloth Studio's routes, models and chats. */
