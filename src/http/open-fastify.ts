@@ -66,7 +66,7 @@ export function openFastify(
       const below = isAccepted(request) ? url : withoutBasePath(basePath, url)
       const { route, surface } = routedAs(below)
       // What asks later how the client wrote it asks for the part below.
-      Object.assign(request, { originalUrl: below, surface })
+      Object.assign(request, surface === undefined ? { originalUrl: below } : { originalUrl: below, surface })
       return route
     },
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 1000 },

@@ -70,7 +70,7 @@ const mounts: readonly Mount[] = [
 export function routedAs(url: string): { readonly route: string; readonly surface?: Surface | undefined } {
   const end = url.indexOf('?')
   const path = end === -1 ? url : url.slice(0, end)
-  const mount = mounts.find(({ at, ...mount }) => path.startsWith(at) && covers(mount, path.slice(at.length)))
+  const mount = mounts.find((mount) => path.startsWith(mount.at) && covers(mount, path.slice(mount.at.length)))
   return mount === undefined ? { route: url } : { route: mount.of + url.slice(mount.at.length), surface: mount.surface }
 }
 
@@ -91,5 +91,6 @@ function pathAt(mount: Mount, path: string): string | undefined {
 
 function covers({ trees = [], paths = [] }: Pick<Mount, 'trees' | 'paths'>, rest: string): boolean {
   const plain = rest.endsWith('/') ? rest.slice(0, -1) : rest
-  return paths.includes(plain) || trees.some((tree) => plain === tree || plain.startsWith(`${tree}/`))
+  const isBelow = (tree: string) => plain.startsWith(tree) && (plain.length === tree.length || plain[tree.length] === '/')
+  return paths.includes(plain) || trees.some(isBelow)
 }

@@ -25,13 +25,11 @@ export function defaultModelName({ models, lifecycle, embeds = false, ranks = fa
   return named ? 'default' : (all[0]?.id ?? 'default')
 }
 
-type Wanted = Deps & {
-  /** The field for the model. */
-  readonly field?: string
-}
-
-/** A body with the default model, if it names none. Other values than objects stay as they are: their decoder refuses them. */
-export function withModel(body: unknown, { field = 'model', ...deps }: Wanted, viewer: ModelViewer): unknown {
+/**
+ * A body with the default model, if its field for the model names none. Other values than objects stay as they are: their decoder refuses
+ * them.
+ */
+export function withModel(body: unknown, deps: Deps, viewer: ModelViewer, field = 'model'): unknown {
   if (!isObject(body)) return body
   // Old clients of llama-stack write `model`.
   const model: unknown = Reflect.get(body, field) ?? Reflect.get(body, 'model')

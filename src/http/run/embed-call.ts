@@ -21,8 +21,9 @@ export function createEmbedHandler(
   decode: (body: unknown) => EmbedCall,
   { modelField = 'model' }: { readonly modelField?: string } = {},
 ) {
+  const wanted = { ...deps, embeds: true }
   return createCallHandler(deps, (body, { headers, principal }) => {
-    const { request, ignored, nameOf, encode } = decode(withModel(body, { field: modelField, embeds: true, ...deps }, principal))
+    const { request, ignored, nameOf, encode } = decode(withModel(body, wanted, principal, modelField))
     const { callerKeys, ignored: ignoredData } = readProviderData(headers)
     const unused = callerKeys !== undefined && !hasServers(deps.models.list(principal), request.model) ? [providerDataHeader] : []
     return {

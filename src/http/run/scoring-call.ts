@@ -18,8 +18,9 @@ export function createScoringHandler<Result, Request>(
   deps: Models & Watching,
   { decode, ranks = false, score }: Scoring<Result, Request>,
 ) {
+  const wanted = { ...deps, ranks }
   return createCallHandler(deps, (body, { principal }) => {
-    const { model, request, nameOf, ignored, encode } = decode(withModel(body, { ...deps, ranks }, principal))
+    const { model, request, nameOf, ignored, encode } = decode(withModel(body, wanted, principal))
     const run = async (caller: CallerContext) =>
       encode(await score(request, { ...caller, model: await deps.models.find(model, caller.principal) }))
     return { ignored, nameOf, run }

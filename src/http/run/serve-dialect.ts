@@ -105,7 +105,7 @@ export function createDialectHandler(
   function takeInput(request: FastifyRequest): ReturnType<typeof takeRequiredBody> {
     const input = takeRequiredBody(request)
     if (hasDefaultModel === false) return input
-    return { ...input, body: withModel(input.body, { field: modelField, ...deps }, callerOf(request)) }
+    return { ...input, body: withModel(input.body, deps, callerOf(request), modelField) }
   }
 
   /** Throws only before anything is sent; a later failure is the stream's last event. */
