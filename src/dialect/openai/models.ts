@@ -1,23 +1,16 @@
-import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
-import type { ModelVersion } from '../../contract/served-model.ts'
+import type { EngineState, ServerReport } from '../../contract/engine.ts'
+import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import type { Model, ModelDetail, ModelList } from './replies.ts'
 
 /** A model as the model routes list it. */
-export type ModelEntry = {
-  readonly id: string
-  readonly aliases: readonly string[]
-  readonly createdAtMs: number
-  readonly contextLength?: number
-  readonly ownedBy?: string
-  readonly kind?: ModelKind
+export type ModelEntry = Pick<
+  ModelSummary,
+  'id' | 'aliases' | 'createdAtMs' | 'contextLength' | 'ownedBy' | 'kind' | 'servers' | 'versions'
+> & {
   readonly state: Pick<EngineState, 'type'>
   /** Absent: the model has no file here. */
   readonly file?: Pick<ModelFileFacts, 'quantization' | 'contextLength' | 'trainedContextLength'> | undefined
-  /** The replicas of a remote model. */
-  readonly servers?: readonly ServerReport[]
-  /** Other versions that serve a share of its conversations. */
-  readonly versions?: readonly ModelVersion[]
 }
 
 /** OpenAI's model object; `context_length`, `kind`, `state` and `aliases` are ours, and the rest is Unsloth Studio's. */
