@@ -1,5 +1,7 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFlags } from '../../../src/cli/v8-flags.ts'
@@ -36,11 +38,18 @@ describe('two processes on one port', () => {
   let server: WorkersServer
   let here: Seat
   let there: Seat
+  let templates: string
   beforeAll(async () => {
-    server = await startWorkers({ models, sampling: { presets: { short: { max_tokens: { override: 1, force: true } } } } })
+    templates = await mkdtemp(join(tmpdir(), 'dragoman-templates-'))
+    await writeFile(join(templates, 'shout.jinja'), '{% for message in messages %}{{ message.content | upper }}{% endfor %}')
+    const sampling = { presets: { short: { max_tokens: { override: 1, force: true } } } }
+    server = await startWorkers({ models, templates, sampling })
     ;[here, there] = await seatsOf(server)
   })
-  afterAll(() => server.stop())
+  afterAll(async () => {
+    await server.stop()
+    await rm(templates, { recursive: true })
+  })
 
   test('answer real clients, and write one log', async () => {
     const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'none', maxRetries: 0 })
@@ -127,6 +136,18 @@ describe('two processes on one port', () => {
     ;[here, there] = await seatsOf(server)
     await here.post('/v1/sampling/override/unload', {})
     expect(await first(there)).toMatchObject({ usage: { completion_tokens: 2 } })
+  })
+
+  test('a template that one is switched to is used by both, and by one that starts later', async () => {
+    const selected = async (seat: Seat) => JSON.parse((await seat.get('/v1/templates')).text).selected
+    expect((await here.post('/v1/template/switch', { prompt_template_name: 'shout' })).status).toBe(200)
+    await expect.poll(() => selected(there)).toBe('shout')
+    await kill(server, there)
+    const [, again] = await replaced(server, [here.pid, there.pid])
+    expect(await selected(again)).toBe('shout')
+    ;[here, there] = await seatsOf(server)
+    await here.post('/v1/template/switch', { prompt_template_name: 'model' })
+    await expect.poll(() => selected(there)).not.toBe('shout')
   })
 
   test('when one is killed, its requests fail and nothing else does; it is started again, and what it counted stays', async () => {
