@@ -117,7 +117,7 @@ describe('a request that reaches a limit of time', () => {
 })
 
 describe('the time', () => {
-  test('the time in which a reader holds up the engine is no stall', async () => {
+  test('the time in which a reader holds up the engine does not count as a stall', async () => {
     const steps = [text, text, { type: 'finish', choice: 0, reason: 'stop' } as const].map((event) => ({ afterMs: 10, event }))
     const { events } = await run({ stallMs: 50 }, steps, { readerMs: 500 }).generate()
     expect(events.slice(0, 4).map(({ type }) => type)).toEqual(['start', 'text-delta', 'text-delta', 'finish'])

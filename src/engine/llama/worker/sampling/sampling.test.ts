@@ -75,7 +75,7 @@ describe('the samplers of a choice', () => {
     expect(dry).toMatchObject({ args: expect.arrayContaining([['int', 100]]), history: source.prompt })
   })
 
-  test('without a range of repetition there is no penalty for it', () => {
+  test('repetition is not penalized without a range', () => {
     expect(stepsOf({ temperature: 0, repetitionPenalty: 2, repetitionRange: 0 })).toEqual([{ type: 'greedy', args: [] }])
   })
 })
