@@ -6,42 +6,54 @@ import { jsonObject } from './first-fault.ts'
  * A JSON Schema. An empty list, which PHP writes for an empty object, becomes an object wherever the schema must have one; so does null for
  * `properties`.
  */
-export const jsonSchema = jsonObject.transform((schema): JsonObject => withObjects(schema))
+export const jsonSchema = jsonObject.transform((schema): JsonObject => withObjects(schema, 0))
 
-const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', 'definitions', '$defs'])
-const schemas: ReadonlySet<string> = new Set(['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains'])
-const lists: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+type Mend = (value: unknown, depth: number) => unknown
+
+const maps = ['properties', 'patternProperties', 'dependentSchemas', 'definitions', '$defs']
+const schemas = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains']
+const lists = ['anyOf', 'oneOf', 'allOf', 'prefixItems']
+const mends: ReadonlyMap<string, Mend> = new Map([
+  ...maps.map((keyword): [string, Mend] => [keyword, mendMap]),
+  ...schemas.map((keyword): [string, Mend] => [keyword, mendSchema]),
+  ...lists.map((keyword): [string, Mend] => [keyword, mendList]),
+])
 
 /** A schema that is nested more deeply is refused later, as too large. */
 const maxDepth = 100
 
 /** Returns the schema itself if nothing needs repair. */
-function withObjects(schema: JsonObject, depth = 0): JsonObject {
+function withObjects(schema: JsonObject, depth: number): JsonObject {
   if (depth > maxDepth) return schema
-  const mend = (value: unknown) => {
-    const inner = asObject(value)
-    return isObject(inner) ? withObjects(inner, depth + 1) : inner
-  }
-  return mapValues(schema, (value, keyword) => {
-    if (maps.has(keyword)) {
-      const map = value === null ? {} : asObject(value)
-      return isObject(map) ? mapValues(map, mend) : map
-    }
-    if (schemas.has(keyword)) return mend(value)
-    if (!lists.has(keyword) || !Array.isArray(value)) return value
-    const mended = value.map(mend)
-    return mended.some((inner, index) => inner !== value[index]) ? mended : value
-  })
+  return mapObjects(schema, (value, keyword) => mends.get(keyword)?.(value, depth + 1) ?? value)
 }
 
-function asObject(value: unknown): unknown {
-  return Array.isArray(value) && value.length === 0 ? {} : value
+function mendSchema(value: unknown, depth: number): unknown {
+  if (isEmptyList(value)) return {}
+  return isObject(value) ? withObjects(value, depth) : value
 }
 
-function mapValues(object: JsonObject, change: (value: unknown, key: string) => unknown): JsonObject {
+function mendMap(value: unknown, depth: number): unknown {
+  if (value === null || isEmptyList(value)) return {}
+  return isObject(value) ? mapObjects(value, (schema) => mendSchema(schema, depth)) : value
+}
+
+function mendList(value: unknown, depth: number): unknown {
+  if (!Array.isArray(value)) return value
+  const mended = value.map((schema) => mendSchema(schema, depth))
+  return mended.some((schema, index) => schema !== value[index]) ? mended : value
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+/** Texts and numbers, which most keywords have, are passed over: this runs for each tool of each request. */
+function mapObjects(object: JsonObject, change: (value: unknown, key: string) => unknown): JsonObject {
   let changed: Record<string, unknown> | undefined
-  for (const key of Object.keys(object)) {
+  for (const key in object) {
     const value = object[key]
+    if (typeof value !== 'object') continue
     const mended = change(value, key)
     if (mended === value) continue
     changed ??= { ...object }
