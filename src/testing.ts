@@ -4,6 +4,8 @@ import type { GenerationRequest } from './contract/request.ts'
 import { createFakeEngine } from './engine/fake/engine.ts'
 import { scriptOf } from './engine/fake/script.ts'
 
+const thinkTags = { open: '<think>', close: '</think>' }
+
 /** One reply of a scripted model, and its conditions. In texts and arguments, `$1` to `$99` are groups of the pattern that matched. */
 export type ScriptedTurn = {
   /** A pattern for the last user message; absent: any message. */
@@ -14,7 +16,7 @@ export type ScriptedTurn = {
   readonly think?: string
   /** The model's text. */
   readonly say?: string
-  /** The tools that it then calls. */
+  /** The tools that it then calls. As with any model, a call of a tool that the request does not declare is text. */
   readonly calls?: readonly { readonly name: string; readonly arguments: object }[]
   /** `length`: the reply is truncated at its end. Default: `stop`, or the reason for calls. */
   readonly finish?: 'stop' | 'length'
@@ -25,7 +27,7 @@ export type ScriptedTurn = {
 }
 
 /** A running server with a scripted model. */
-export type ScriptedModel = {
+export type ScriptedModel = AsyncDisposable & {
   /** The base URL of OpenAI's clients: `http://127.0.0.1:PORT/v1`. */
   readonly openaiUrl: string
   /** The base URL of Anthropic's and Ollama's clients: `http://127.0.0.1:PORT`. */
@@ -49,7 +51,8 @@ export type ScriptedModel = {
  */
 export async function startScripted(turns: readonly ScriptedTurn[]): Promise<ScriptedModel> {
   const requests: GenerationRequest[] = []
-  const engine = createFakeEngine({ script: scriptOf(turns.map(toEntry), 'of startScripted'), toolFormat: 'hermes' })
+  const script = scriptOf(turns.map(toEntry), 'of startScripted')
+  const engine = createFakeEngine({ script, toolFormat: 'hermes', reasoningTags: thinkTags })
   const { prepare } = engine
   const recording = {
     ...engine,
@@ -66,12 +69,12 @@ export async function startScripted(turns: readonly ScriptedTurn[]): Promise<Scr
     models: [{ id: 'scripted', aliases: ['default', '*'], engine: recording, slots: 64 }],
   })
   const url = await dragoman.listen()
-  return { url, openaiUrl: `${url}/v1`, requests, close: dragoman.close }
+  return { url, openaiUrl: `${url}/v1`, requests, close: dragoman.close, [Symbol.asyncDispose]: dragoman.close }
 }
 
 /** Writes a turn in the text format that the engine's parser reads. */
 function toEntry({ match, result, think, say = '', calls = [], ...reply }: ScriptedTurn): object {
-  const thought = think === undefined ? '' : `<think>${think}</think>`
+  const thought = think === undefined ? '' : `${thinkTags.open}${think}${thinkTags.close}`
   const written = calls.map((call) => `<tool_call>${JSON.stringify(call)}</tool_call>`).join('')
   return {
     ...(match !== undefined && { match }),

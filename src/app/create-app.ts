@@ -31,7 +31,7 @@ export type App = {
   fetch(request: Request, basePath?: string): Promise<Response>
   /** Answers requests of another server of Node.js, whose path is below `basePath` (`''`: any). */
   handlerBelow(basePath: string): NodeHandler
-  /** Generates in process, the same way as over HTTP. Throws `model-not-found`. */
+  /** Generates in process, the same way as over HTTP. Throws `model-not-found`, and `shutting-down` after `close`. */
   generate(requests: GenerationRequests, signal?: AbortSignal): Generation
   /** Resolves when all models that load at start are ready; rejects with the first failure. */
   whenReady(): Promise<void>
@@ -101,6 +101,7 @@ export async function createApp(
   const { catalogue } = models
   const { admitsToolCall } = limits
   const generating = await openGenerating(config, { log, models: set, state, watching, admitsToolCall })
+  const inProcess = createInProcess({ cancellations, generating: generating.forRoutes, models: catalogue })
   let isListening = false
   const choices = await joinOthers({ log, state, set, models, isListening: () => isListening })
   const serving = openServing(config, {
@@ -150,7 +151,7 @@ export async function createApp(
     load: begin,
     fetch: (request, basePath = '') => answerFetch(serving.server, request, basePath),
     handlerBelow: (basePath) => createNodeHandler(serving.server, basePath),
-    generate: createInProcess({ cancellations, generating: generating.forRoutes, models: catalogue }),
+    generate: inProcess.generate,
     whenReady: () => catalogue.whenReady(),
     whenSettled: () => catalogue.whenSettled(),
     async reconfigure(next) {
@@ -160,7 +161,8 @@ export async function createApp(
       void checkKeys()
     },
     async close() {
-      await serving.close(live.current.server)
+      const { server } = live.current
+      await Promise.all([serving.close(server), inProcess.close(server.shutdownGraceMs)])
       await Promise.all([models.close(), generating.close()])
       // Closed last: the parts above may still write to them.
       await Promise.all([state.close(), watching.close()])

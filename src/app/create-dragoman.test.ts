@@ -9,7 +9,7 @@ import type { Dialect } from '../contract/dialect.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { plainRequest } from '../contract/request.ts'
-import { createDragoman, type DragomanOptions } from './create-dragoman.ts'
+import { createDragoman, type Dragoman, type DragomanOptions } from './create-dragoman.ts'
 
 const echo = { id: 'echo', engine: 'fake', script: 'from-request' } as const
 const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 }
@@ -80,13 +80,27 @@ describe('in process', () => {
     const { engine, seen } = endless('a')
     const dragoman = await open({ config: {}, models: [{ id: 'mine', engine }] })
     const controller = new AbortController()
+    const reason = new Error('the user closed the window')
     const read = async () => {
       for await (const event of dragoman.generate({ model: 'mine', prompt: 'a' }, { signal: controller.signal })) {
-        if (event.type === 'text-delta') controller.abort()
+        if (event.type === 'text-delta') controller.abort(reason)
       }
     }
-    await expect(read()).rejects.toMatchObject({ code: 'cancelled' })
+    await expect(read()).rejects.toMatchObject({
+      code: 'cancelled',
+      message: 'the caller aborted the generation',
+      cause: reason,
+    })
     expect(seen.aborted).toBe(true)
+    const aborted = dragoman.generate({ model: 'mine', prompt: 'a' }, { signal: AbortSignal.abort(reason) })
+    await expect(aborted.result()).rejects.toMatchObject({ code: 'cancelled', cause: reason })
+  })
+
+  test('a generation runs once', async () => {
+    const dragoman = await open()
+    const generation = dragoman.generate({ model: 'echo', prompt: 'a' })
+    await generation.result()
+    await expect(generation.result()).rejects.toMatchObject({ code: 'invalid-request' })
   })
 
   test('an engine that joins the signal to a time limit of its own ends when it is cancelled', async () => {
@@ -103,6 +117,59 @@ describe('in process', () => {
     // The engine ends with an `AbortError`; the caller sees why.
     const generation = dragoman.generate({ model: 'mine', prompt: 'a' }, { signal: controller.signal })
     await expect(generation.result()).rejects.toMatchObject({ code: 'cancelled' })
+  })
+})
+
+describe('the end', () => {
+  const closed = { code: 'shutting-down' }
+
+  test('running generations finish before the models are closed', async () => {
+    const dragoman = await open()
+    const events = dragoman.generate({ model: 'echo', prompt: 'one two three' })[Symbol.asyncIterator]()
+    await events.next()
+    const closing = dragoman.close()
+    const texts: string[] = []
+    for (let next = await events.next(); next.done !== true; next = await events.next())
+      if (next.value.type === 'text-delta') texts.push(next.value.delta)
+    expect(texts.join('')).toBe('one two three')
+    await closing
+  })
+
+  test('generations that outlast the grace period are cancelled', async () => {
+    const { engine } = endless('a')
+    const dragoman = await open({ config: { server: { shutdownGraceMs: 20 } }, models: [{ id: 'mine', engine }] })
+    const ended = dragoman.generate({ model: 'mine', prompt: 'a' }).result()
+    const expected = expect(ended).rejects.toMatchObject(closed)
+    await dragoman.close()
+    await expected
+  })
+
+  test('after it, nothing begins', async () => {
+    const models = [{ ...echo, load: 'start' }] as const
+    const dragoman = await open({ config: { builtinModel: false, models, server: { port: 0 } } })
+    const late = dragoman.generate({ model: 'echo', prompt: 'a' })
+    await dragoman.close()
+    await dragoman.close()
+    expect(() => dragoman.generate({ model: 'echo', prompt: 'a' })).toThrow(expect.objectContaining(closed))
+    await expect(late.result()).rejects.toMatchObject(closed)
+    await expect(dragoman.listen()).rejects.toMatchObject(closed)
+    await expect(dragoman.ready()).rejects.toMatchObject(closed)
+    expect((await dragoman.fetch(chat({}))).status).toBe(503)
+  })
+
+  test('await using closes it', async () => {
+    let dragoman: Dragoman
+    {
+      await using used = await open()
+      dragoman = used
+    }
+    expect(() => dragoman.generate({ model: 'echo', prompt: 'a' })).toThrow(expect.objectContaining(closed))
+  })
+
+  test('it listens once', async () => {
+    const dragoman = await open({ config: { builtinModel: false, models: [echo], server: { port: 0 } } })
+    await dragoman.listen()
+    await expect(dragoman.listen()).rejects.toMatchObject({ code: 'invalid-request', message: expect.stringContaining('once') })
   })
 })
 
@@ -286,6 +353,19 @@ describe('parts of the caller', () => {
     const second = await open({ config })
     const found = await second.fetch(new Request(`http://127.0.0.1/v1/responses/${response.id}`))
     expect(JSON.parse(await found.text())).toEqual(response)
+  })
+
+  test('a model may leave out the engine that its other settings show', async () => {
+    const models = [
+      { id: 'said', script: 'from-request', aliases: ['default'] },
+      { id: 'far', endpoints: [{ url: 'http://127.0.0.1:9/v1' }] },
+      { id: 'mine', source: './mine.gguf' },
+    ] as const
+    const dragoman = await open({ config: { builtinModel: false, models } })
+    expect(dragoman.models.map(({ id }) => id)).toEqual(['said', 'far', 'mine'])
+    // @ts-expect-error: nothing shows its engine
+    const unclear: DragomanOptions = { config: { models: [{ id: 'mine' }] } }
+    await expect(createDragoman(unclear)).rejects.toMatchObject({ message: expect.stringContaining('models[0].engine') })
   })
 
   test('a wrong configuration is refused with its place', async () => {

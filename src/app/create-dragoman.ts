@@ -39,10 +39,10 @@ export type GenerateInput = Partial<Omit<GenerationRequest, 'prompt' | 'model'>>
   readonly prompt: Prompt | string | readonly Message[]
 }
 
-/** A generation in process. Use it once: iterate over its events or await its result. */
+/** A generation in process, which runs once: iterate over its events or await its result. */
 export type InProcessGeneration = AsyncIterable<GenerationEvent> & { result(): Promise<GenerationResult> }
 
-export interface Dragoman {
+export interface Dragoman extends AsyncDisposable {
   readonly models: readonly ModelSummary[]
   /** Loads the models that load at start. Resolves when they are ready; rejects with the first failure. */
   ready(): Promise<void>
@@ -65,7 +65,8 @@ export interface Dragoman {
    */
   readonly handler: NodeHandler
   /**
-   * Generates in process. Fails with an `AppError`.
+   * Generates in process. Fails with an `AppError`; aborting the signal, with code `cancelled` and the signal's reason as `cause`. Throws
+   * `invalid-request` for a wrong input, `model-not-found`, and `shutting-down` after `close`.
    *
    * @example
    * for await (const event of dragoman.generate({ model: 'default', prompt: 'Once upon a time' })) {
@@ -73,7 +74,10 @@ export interface Dragoman {
    * }
    */
   generate(input: GenerateInput, options?: { readonly signal?: AbortSignal }): InProcessGeneration
-  /** Finishes running requests within the configured grace period, then closes everything. */
+  /**
+   * Finishes running requests and generations within `server.shutdownGraceMs`, then closes everything. Idempotent; `await using` calls it,
+   * signals of the process do not.
+   */
   close(): Promise<void>
 }
 
@@ -97,6 +101,11 @@ export async function createDragoman(options: DragomanOptions = {}): Promise<Dra
   })
   const log = createLog({ level: logLevel })
   const app = await createApp(config, { log, parts: { models, dialects } })
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= app.close()
+    return closing
+  }
   // With or without a final slash.
   const base = basePath.replace(/\/$/, '')
   return {
@@ -117,7 +126,8 @@ export async function createDragoman(options: DragomanOptions = {}): Promise<Dra
         result: () => foldEvents(generation),
       }
     },
-    close: app.close,
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }
 

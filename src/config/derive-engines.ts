@@ -1,11 +1,14 @@
 import { isObject } from '../base/json.ts'
 
 /** Settings that only models of one engine have. */
-const signs: readonly (readonly [key: string, engine: string])[] = [
+const signs = [
   ['endpoints', 'remote'],
   ['script', 'fake'],
   ['source', 'llama'],
-]
+] as const
+
+/** The engines that a model may leave out. */
+export type DerivedEngine = (typeof signs)[number][1]
 
 /** Adds the missing engines of models in a parsed file, if their other settings show them. */
 export function deriveEngines(raw: unknown): unknown {

@@ -5,7 +5,7 @@ import { fileReason } from '../canonical/failure-reason.ts'
 import { AppError } from '../contract/errors.ts'
 import { findNameConflicts } from '../registry/names/aliases.ts'
 import { resolvePath } from '../registry/names/sources.ts'
-import { deriveEngines } from './derive-engines.ts'
+import { type DerivedEngine, deriveEngines } from './derive-engines.ts'
 import { type ConfigDocument, parseConfigDocument } from './document.ts'
 import { separateEntries } from './entries.ts'
 import { findUnknownModels } from './fallbacks.ts'
@@ -13,7 +13,7 @@ import { givenFlags, type ModelFlags } from './model-flags.ts'
 import { type ConfiguredModel, mergeModels, modelFromFlag, resolveModelPaths } from './models.ts'
 import { applyOverrides, collectOverrides, findOverride, type Override } from './overrides.ts'
 import { type ConfigProblem, describeIssues, formatPath } from './problems.ts'
-import { type Config, configSchema, type ModelConfig } from './schema.ts'
+import { type Config, configSchema, type ModelConfig, type modelSchema } from './schema.ts'
 import type { ListingConfig } from './sections/listing-schema.ts'
 import { isPostgresUrl } from './sections/storage-schema.ts'
 import { findUnshared } from './workers.ts'
@@ -118,8 +118,26 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
 }
 
-/** A configuration in the form that applications write. */
-export type ConfigInput = z.input<typeof configSchema>
+/** A configuration in the form that applications write: as `dragoman.yaml`. */
+export type ConfigInput = Written<
+  Omit<FullInput, 'models'> & { models?: (ModelInput | Extract<EntryInput, { from: unknown }>)[] }
+>
+
+type FullInput = z.input<typeof configSchema>
+type EntryInput = NonNullable<FullInput['models']>[number]
+/** A model whose other settings show its engine may leave it out. */
+type ModelInput<Entry = z.input<typeof modelSchema>> = Entry extends { engine: infer Engine }
+  ? Engine extends DerivedEngine
+    ? Omit<Entry, 'engine'> & { engine?: Engine }
+    : Entry
+  : never
+
+/** Constants of a program are accepted, too. */
+type Written<T> = T extends readonly (infer Item)[]
+  ? readonly Written<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Written<T[Key]> }
+    : T
 
 /**
  * A configuration from an object instead of a file; flags and variables do not apply. `needsModel`: without any model, the default one is

@@ -15,7 +15,7 @@ test.each([
 ])('%s becomes one line with advice', (code, syscall, words) => {
   const explained = explainListenError(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }), settings)
   expect(explained).toMatchObject({ code: 'invalid-request', message: expect.stringContaining(words) })
-  expect((explained as AppError).message).toMatch(/^.*; .*--(host|port)$/)
+  expect((explained as AppError).message).toMatch(/^.*; .*server\.(host or --host|port or --port)$/)
 })
 
 test('the advice about another port names its setting', () => {

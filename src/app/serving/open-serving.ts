@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../../config/load.ts'
+import { AppError } from '../../contract/errors.ts'
 import type { ServerDeps } from '../../http/run/deps.ts'
 import { createServer } from '../../http/server.ts'
 import { listen } from './listen.ts'
@@ -21,10 +22,12 @@ export function openServing({ server: settings }: Pick<LoadedConfig, 'server'>, 
     totalBodyLimitBytes: settings.totalBodyLimitBytes,
   })
   let closeSecond: () => void = () => undefined
+  let isClosed = false
   return {
     server,
-    /** Resolves with the address. */
+    /** Resolves with the address. Rejects with `shutting-down` after `close`. */
     async listen(log: Logger): Promise<string> {
+      if (isClosed) throw new AppError('shutting-down', 'this server was closed; create another one')
       const url = await listen(server.app, settings, log)
       const { host, ollamaPort: port } = settings
       if (port !== undefined) closeSecond = await listenToo(server.app.server, { host, port, setting: 'server.ollamaPort' })
@@ -32,6 +35,7 @@ export function openServing({ server: settings }: Pick<LoadedConfig, 'server'>, 
     },
     /** Finishes running requests within a grace period. */
     async close({ shutdownGraceMs, drainDelayMs }: LoadedConfig['server']): Promise<void> {
+      isClosed = true
       await server.drain(shutdownGraceMs, drainDelayMs)
       closeSecond()
     },

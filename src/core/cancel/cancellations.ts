@@ -37,6 +37,8 @@ export interface RunHandle {
   servedBy(model: string): void
   /** Returns whether this call cancelled the request: only the first one does. `by`: the principal that asked for it. */
   cancel(reason: CancelReason, by?: string): boolean
+  /** As `cancel` with reason `client-gone`, for a caller in this process; `cause` is the reason of its signal. */
+  abandon(cause: unknown): boolean
   /** As `cancel` with reason `deadline`, for a time limit; `error` names it. */
   expire(error: AppError): boolean
   /** Counts tokens that were generated after the cancel. */
@@ -95,6 +97,11 @@ class Run implements RunHandle {
 
   cancel(reason: CancelReason, by?: string): boolean {
     return this.#stop({ reason, by }, cancelError(reason))
+  }
+
+  abandon(cause: unknown): boolean {
+    const error = new AppError('cancelled', 'the caller aborted the generation', { stopsRun: true, cause })
+    return this.#stop({ reason: 'client-gone', by: undefined }, error)
   }
 
   expire(error: AppError): boolean {
