@@ -15,7 +15,7 @@ const forDialects = [...ground, 'dialect/wire', 'dialect/openai']
  * that is not listed may import nothing and be imported by nothing.
  */
 export const allowed: Readonly<Record<string, readonly string[]>> = {
-  '.': ['app', 'config', 'engine/fake', ...ground],
+  '.': ['app', 'config', 'dialect/library', 'engine/fake', ...ground],
   base: [],
   contract: ['base'],
   canonical: ['base', 'contract'],
@@ -58,6 +58,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/openai-responses': forDialects,
   'dialect/anthropic': [...ground, 'dialect/wire'],
   'dialect/kobold': [...forDialects, 'dialect/openai-completions'],
+  'dialect/library': [...ground, 'dialect/wire', 'registry/names'],
   'dialect/llama-server': [...forDialects, 'dialect/openai-completions'],
   'dialect/llama-stack': [...ground, 'dialect/scoring', 'dialect/wire'],
   'dialect/mlc': forDialects,
@@ -202,6 +203,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'activity',
     'core',
     'core/*',
+    'dialect/library',
     'dialect/presets',
     'engine/*',
     'registry/*',

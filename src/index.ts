@@ -3,7 +3,6 @@ export {
   createDragoman,
   type Dragoman,
   type DragomanOptions,
-  type GenerateInput,
   type InProcessGeneration,
 } from './app/create-dragoman.ts'
 export type { OwnModel } from './app/models/create-model.ts'
@@ -18,3 +17,4 @@ export type * from './contract/request.ts'
 export { plainChat, plainRequest } from './contract/request.ts'
 export type { Choice, GenerationResult } from './contract/result.ts'
 export type * from './contract/sampling.ts'
+export type { ChatInput, GenerateInput } from './dialect/library/decode.ts'

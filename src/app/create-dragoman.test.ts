@@ -60,6 +60,13 @@ describe('in process', () => {
     await expect(generation.result()).rejects.toMatchObject({ code: 'unsupported-field', at: ['prompt', 'suffix'] })
   })
 
+  test('a wrong field is refused before anything runs, with its place', async () => {
+    const dragoman = await open()
+    expect(() => dragoman.generate({ model: 'echo', prompt: 'a', sampling: { topP: 7 } })).toThrow(
+      expect.objectContaining({ code: 'invalid-request', at: ['sampling', 'topP'] }),
+    )
+  })
+
   test('an unknown model is refused at once', async () => {
     const dragoman = await open()
     expect(() => dragoman.generate({ model: 'nobody', prompt: 'a' })).toThrow(

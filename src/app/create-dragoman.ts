@@ -4,9 +4,9 @@ import { type ConfigInput, configFromObject } from '../config/load.ts'
 import type { Dialect } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
-import { type GenerationRequest, type Message, type Prompt, plainChat, plainRequest } from '../contract/request.ts'
 import { foldEvents, type GenerationResult } from '../contract/result.ts'
 import type { ModelSummary } from '../contract/server/catalogue.ts'
+import { decodeInput, type GenerateInput } from '../dialect/library/decode.ts'
 import { createApp } from './create-app.ts'
 import { iterateEvents } from './iterate-events.ts'
 import { createLog, type LogOptions } from './log/log.ts'
@@ -30,13 +30,6 @@ export type DragomanOptions = {
   readonly basePath?: string
   /** The level of the log, one JSON object per line on standard error; default `silent`. */
   readonly logLevel?: LogOptions['level']
-}
-
-/** A conversation, a text, or any prompt in canonical form; other fields have the defaults of `plainRequest`. */
-export type GenerateInput = Partial<Omit<GenerationRequest, 'prompt' | 'model'>> & {
-  /** The id or an alias of a model. */
-  readonly model: string
-  readonly prompt: Prompt | string | readonly Message[]
 }
 
 /** A generation in process, which runs once: iterate over its events or await its result. */
@@ -120,7 +113,7 @@ export async function createDragoman(options: DragomanOptions = {}): Promise<Dra
     fetch: (request) => app.fetch(request, base),
     handler: app.handlerBelow(base),
     generate: (input, { signal } = {}) => {
-      const generation = app.generate([toRequest(input)], signal)
+      const generation = app.generate([decodeInput(input, `gen-${randomUUID()}`)], signal)
       return {
         [Symbol.asyncIterator]: () => iterateEvents(generation),
         result: () => foldEvents(generation),
@@ -134,19 +127,6 @@ export async function createDragoman(options: DragomanOptions = {}): Promise<Dra
 function checkBasePath(basePath: string): void {
   if (basePath === '' || /^\/[^?#]*$/.test(basePath)) return
   throw new AppError('invalid-request', `the basePath '${basePath}' is not the beginning of a path: write it as '/api'`)
-}
-
-function toRequest({ prompt, ...rest }: GenerateInput): GenerationRequest {
-  return { ...plainRequest, id: `gen-${randomUUID()}`, ...rest, prompt: toPrompt(prompt) }
-}
-
-function toPrompt(prompt: GenerateInput['prompt']): Prompt {
-  if (typeof prompt === 'string') return { type: 'text', text: prompt }
-  return isConversation(prompt) ? { type: 'chat', ...plainChat, messages: prompt } : prompt
-}
-
-function isConversation(prompt: Prompt | readonly Message[]): prompt is readonly Message[] {
-  return Array.isArray(prompt)
 }
 
 /** Replaces the sources with custom schemes by local paths. */

@@ -16,16 +16,24 @@ type Fault = { readonly path: Path; readonly expected: string; readonly isKey: b
 export function validate<S extends z.ZodType>(schema: S, body: unknown, fields?: FieldIndex): z.output<S> {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
-  // Only here: with options, which zod copies, a validation takes up to a third longer (Node 24).
-  const described = schema.safeParse(body, { error: (issue) => describeExpected(issue) })
-  const faults = firstOfEachField(described.error?.issues ?? parsed.error.issues).map((issue) => findFault([issue]))
+  const faults = findFaults(schema, body)
   const [first] = faults
   const refused = fields !== undefined && typeof body === 'object' && body !== null ? refusals(fields, body) : []
   throw new AppError(
     'invalid-request',
-    joinFaults([...faults.map((fault) => describeFault(fault, body)), ...refused.map(({ message }) => message)]),
+    joinFaults([...faults, ...refused].map(({ message }) => message)),
     first !== undefined && first.path.length > 0 ? { param: formatPath(first.path) } : {},
   )
+}
+
+/** The faults of a body that a schema refuses: the first of each field, with its path, the expected and the actual value. */
+export function findFaults(schema: z.ZodType, body: unknown): readonly { readonly path: Path; readonly message: string }[] {
+  // Only here: with options, which zod copies, a validation takes up to a third longer (Node 24).
+  const described = schema.safeParse(body, { error: (issue) => describeExpected(issue) })
+  return firstOfEachField(described.error?.issues ?? []).map((issue) => {
+    const fault = findFault([issue])
+    return { path: fault.path, message: describeFault(fault, body) }
+  })
 }
 
 function firstOfEachField(issues: readonly Issue[]): readonly Issue[] {

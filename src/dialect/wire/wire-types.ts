@@ -14,21 +14,33 @@ export function between(min: number, max: number) {
   return numberBetween(min, max).nullish()
 }
 
-export function atLeast(min: number) {
+export function numberFrom(min: number) {
   const error = `a number of at least ${min}`
-  return z.number({ error }).min(min, { error }).nullish()
+  return z.number({ error }).min(min, { error })
+}
+
+export function atLeast(min: number) {
+  return numberFrom(min).nullish()
+}
+
+export function numberAbove(min: number) {
+  const error = `a number above ${min}`
+  return z.number({ error }).gt(min, { error })
 }
 
 export function above(min: number) {
-  const error = `a number above ${min}`
-  return z.number({ error }).gt(min, { error }).nullish()
+  return numberAbove(min).nullish()
 }
 
-export function integerFrom(min: number) {
+export function wholeFrom(min: number) {
   const error = `an integer of at least ${min}`
   const integer = ({ code }: { readonly code?: string | undefined }) =>
     code === 'too_big' ? `an integer up to ${Number.MAX_SAFE_INTEGER}` : error
-  return z.int({ error: integer }).min(min, { error }).nullish()
+  return z.int({ error: integer }).min(min, { error })
+}
+
+export function integerFrom(min: number) {
+  return wholeFrom(min).nullish()
 }
 
 export function integerBetween(min: number, max: number) {
