@@ -88,6 +88,13 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'engine/llama/worker/context',
     'engine/llama/worker/rounds',
   ],
+  'engine/llama/worker/senses': [
+    ...ground,
+    'model-text/template',
+    'engine/llama/binding',
+    'engine/llama/channel',
+    'engine/llama/worker/rounds',
+  ],
   'engine/llama/worker/embed': [...ground, 'engine/llama/binding', 'engine/llama/worker/rounds'],
   'engine/llama/worker/sampling': [
     ...ground,
@@ -111,6 +118,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'engine/llama/worker/embed',
     'engine/llama/worker/rounds',
     'engine/llama/worker/sampling',
+    'engine/llama/worker/senses',
     'engine/llama/worker/slots',
   ],
   'engine/llama/worker/prompt': [
@@ -122,6 +130,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'engine/llama/binding',
     'engine/llama/channel',
     'engine/llama/worker/model',
+    'engine/llama/worker/senses',
   ],
   'engine/llama/worker/answers': [
     ...ground,
@@ -135,6 +144,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'engine/llama/worker/prompt',
     'engine/llama/worker/rounds',
     'engine/llama/worker/sampling',
+    'engine/llama/worker/senses',
     'engine/llama/worker/slots',
   ],
   'engine/llama/worker': [...ground, 'engine/llama/binding', 'engine/llama/channel', 'engine/llama/worker/*'],

@@ -130,19 +130,19 @@ export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelCo
     }
     case 'llama': {
       const source = locateAll(model.source, folders)
-      return { ...model, ...template, ...resolveAdapters(model, folders), ...resolveDraft(model, folders), source }
+      const files = { ...resolveAdapters(model, folders), ...resolveDraft(model, folders), ...resolveProjector(model, folders) }
+      return { ...model, ...template, ...files, source }
     }
     case 'llama-server': {
-      const locate = (sources: readonly Source[]) => locateAll(sources, folders)
       return {
         ...model,
         ...template,
         ...resolveAdapters(model, folders),
         ...resolveDraft(model, folders),
-        source: locate(model.source),
+        ...resolveProjector(model, folders),
+        source: locateAll(model.source, folders),
         // A name without slashes is looked up on PATH.
         binary: /[\\/]/.test(model.binary) ? resolvePath(model.binary, folders) : model.binary,
-        ...(model.mmproj !== undefined && { mmproj: locate(model.mmproj) }),
       }
     }
     case 'fake': {
@@ -150,6 +150,10 @@ export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelCo
       return { ...model, ...template, script }
     }
   }
+}
+
+function resolveProjector({ mmproj }: Pick<LlamaModelConfig, 'mmproj'>, folders: Folders): Pick<LlamaModelConfig, 'mmproj'> {
+  return mmproj === undefined ? {} : { mmproj: locateAll(mmproj, folders) }
 }
 
 function resolveAdapters({ adapters }: Pick<LlamaModelConfig, 'adapters'>, folders: Folders): Pick<LlamaModelConfig, 'adapters'> {

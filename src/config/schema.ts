@@ -24,6 +24,7 @@ import {
   load,
   maxQueued,
   mirror,
+  mmproj,
   modelId,
   required,
   rope,
@@ -64,6 +65,7 @@ const llamaModel = z
     id: modelId,
     source: sources,
     sha256: sha256.exactOptional(),
+    mmproj: mmproj.exactOptional(),
     contextLength: contextLength
       .exactOptional()
       .describe(

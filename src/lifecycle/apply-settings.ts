@@ -63,7 +63,7 @@ export function applySettings(config: ConfiguredModel, settings: LoadSettings, f
 }
 
 function withVision(config: ConfiguredModel, vision: boolean | undefined): ConfiguredModel {
-  const hasProjector = config.engine === 'llama-server' && config.mmproj !== undefined
+  const hasProjector = 'mmproj' in config && config.mmproj !== undefined
   if (vision === true && !hasProjector) {
     const why = 'it has no projector beside its file, or there is no llama-server (of a configured model, or on PATH)'
     const message = `${field('settings', 'vision')} cannot be true for model '${config.id}': ${why}`

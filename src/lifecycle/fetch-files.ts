@@ -23,8 +23,7 @@ export function hasFiles(config: ConfiguredModel): config is ConfiguredModel & M
 export async function fetchFiles(config: ModelWithFiles, options: Omit<ModelFileOptions, 'sha256'>): Promise<ModelFiles> {
   const fetch = (sources: readonly Source[], sha256?: string) => ensureModelFile(sources, { ...options, sha256 })
   const modelPath = await fetch(config.source, config.sha256)
-  const mmproj = config.engine === 'llama-server' ? config.mmproj : undefined
-  const mmprojPath = mmproj === undefined ? undefined : await fetch(mmproj)
+  const mmprojPath = config.mmproj === undefined ? undefined : await fetch(config.mmproj)
   const adapters: { path: string; scale: number }[] = []
   for (const { source, scale } of config.adapters ?? []) adapters.push({ path: await fetch(source), scale })
   const { source: draftSource, ...draft } = config.draft ?? {}

@@ -21,7 +21,7 @@ export function describeConfig(config: ConfiguredModel): FoundModel {
   return {
     id: config.id,
     isGguf: config.engine === 'llama' || config.engine === 'llama-server',
-    hasProjector: config.engine === 'llama-server' && config.mmproj !== undefined,
+    hasProjector: 'mmproj' in config && config.mmproj !== undefined,
     ...(file !== undefined && { file }),
     ...(variant !== undefined && { variant }),
   }

@@ -13,6 +13,7 @@ import { describeContext } from '../../registry/gguf/choose-context.ts'
 import { requireReadableGguf } from '../../registry/gguf/require-gguf.ts'
 import { ensureLlamaPackage } from './llama-package.ts'
 import { defaultContext, type MemorySharing, workerNeed } from './memory-sharing.ts'
+import { requireSenses } from './senses-library.ts'
 import { readText } from './templates/read-model-template.ts'
 import type { findTemplateByName } from './templates/template-by-name.ts'
 
@@ -49,6 +50,7 @@ export function createLlama(
         ...(await planOf(config, { files, home })),
         ...(template !== undefined && { template }),
         ...(enginePath !== undefined && { enginePath }),
+        ...(files.mmprojPath !== undefined && { sensesPath: requireSenses() }),
       }
       const context = plan.contextLength === undefined ? await defaultContext(plan, sharing.room()) : undefined
       if (context === undefined) return plan
@@ -56,6 +58,7 @@ export function createLlama(
       return { ...plan, longestContext: context.contextLength }
     },
     need: workerNeed,
+    hasProjector: config.mmproj !== undefined,
     adapters: adapters.map(({ name, scale }) => ({ name, scale })),
     constrainsAllTools: toolStrategy === 'two-pass',
     ...(defaults !== undefined && { sampling: defaults }),

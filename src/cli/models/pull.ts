@@ -22,7 +22,6 @@ export async function pull(name: string, loadConfig: LoadModels): Promise<void> 
 function filesOf(model: ModelConfig): WantedFile[] {
   switch (model.engine) {
     case 'llama':
-      return [model]
     case 'llama-server': {
       const extra = [model.mmproj, model.draft?.source].filter((source) => source !== undefined)
       return [model, ...extra.map((source) => ({ source }))]

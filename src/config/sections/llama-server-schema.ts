@@ -17,8 +17,8 @@ import {
   load,
   maxQueued,
   mirror,
+  mmproj,
   modelId,
-  namedSources,
   required,
   samplingDefaults,
   sha256,
@@ -48,7 +48,7 @@ export const llamaServerModel = z
       .describe('The program: a path, or a name without slashes that is looked up on PATH.'),
     source: sources,
     sha256: sha256.exactOptional(),
-    mmproj: namedSources.exactOptional().describe('The multimodal projector, with which the model reads images or audio.'),
+    mmproj: mmproj.exactOptional(),
     contextLength: contextLength
       .exactOptional()
       .describe(

@@ -86,6 +86,8 @@ export const namedSources = sources.refine((list) => list.every(({ type }) => ty
   error: 'name the file of the repository too: hf:OWNER/REPO/FILE.gguf',
 })
 
+export const mmproj = namedSources.describe('The multimodal projector, with which the model reads images or audio.')
+
 /** How many layers of a model run on the GPU. */
 export const gpuLayers = z.union([z.int().min(0), z.enum(['auto', 'max'])])
 

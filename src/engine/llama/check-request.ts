@@ -8,14 +8,19 @@ import { maxTokenBytes } from './channel/token-bytes.ts'
 /** For an estimate in a message. */
 const usualTokenChars = 4
 
-/** Throws `unsupported-field` for what only a multimodal engine reads. */
-export function refuseNonText(request: Pick<GenerationRequest, 'prompt'>, model: string): void {
+/** The media that a model reads; undefined: not known before it is loaded, or it has no projector. */
+export type Reads = { readonly image: boolean; readonly audio: boolean } | undefined
+
+/** Throws `unsupported-field` for media that the model does not read. */
+export function refuseUnreadMedia(request: Pick<GenerationRequest, 'prompt'>, model: string, reads: Reads): void {
+  const why =
+    reads === undefined
+      ? 'it has no multimodal projector: set `mmproj` in its configuration'
+      : 'its multimodal projector has no part for them'
   refuseMedia(
     request,
-    () => false,
-    (kind) =>
-      `model '${model}' runs on the embedded engine, which reads text only; this message has a part of type '${kind}'. ` +
-      'Serve a multimodal model with a llama-server engine instead',
+    (kind) => (kind === 'image' || kind === 'audio') && reads?.[kind] === true,
+    (kind) => `model '${model}' cannot read parts of type '${kind}'; ${why}`,
   )
 }
 

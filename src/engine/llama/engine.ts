@@ -1,6 +1,7 @@
 import { ActiveRuns } from '../../base/active-runs.ts'
 import { emitAll, type OnTokensAfterCancel } from '../../base/emit.ts'
 import { orAborted } from '../../base/time-limit.ts'
+import { mediaIn } from '../../canonical/parts.ts'
 import type {
   Adapter,
   Admit,
@@ -14,6 +15,7 @@ import type {
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
+import { bytesOf, type MediaBytes } from '../../contract/media.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import type { TemplateChoice } from '../../contract/template.ts'
@@ -25,7 +27,7 @@ import type { Start, SupervisorLog } from '../supervise/supervise.ts'
 import type { LoadOptions, Report, RunCommand } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
 import { shortHash } from './channel/short-hash.ts'
-import { refuseImpossible, refuseNonText } from './check-request.ts'
+import { refuseImpossible, refuseUnreadMedia } from './check-request.ts'
 import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
 import { Inboxes } from './inboxes.ts'
 import { type SpawnWorker, spawnWorker } from './process.ts'
@@ -45,6 +47,8 @@ type LlamaEngineOptions = Start<LoadOptions> & {
   readonly prepareTimeoutMs?: number
   /** The adapters of the model, which are loaded with it. */
   readonly adapters?: readonly Adapter[]
+  /** What media it reads shows once it is loaded. */
+  readonly hasProjector?: boolean
   /** Auto calls are constrained by the schemas of all tools, not only of the strict ones. */
   readonly constrainsAllTools?: boolean
 }
@@ -52,10 +56,12 @@ type LlamaEngineOptions = Start<LoadOptions> & {
 /** Saving writes to the disk's cache; a worker that hangs must not delay the end for longer. */
 const saveTimeoutMs = 20_000
 
+const noModalities = { image: false, audio: false, video: false }
+
 /** A request as the worker has prepared it. */
 type PreparedPrompt = Pick<
   Extract<Report, { type: 'prepared' }>,
-  'tokens' | 'lastMessage' | 'templateMs' | 'format' | 'reasoningFront'
+  'tokens' | 'slices' | 'lastMessage' | 'templateMs' | 'format' | 'reasoningFront'
 > & {
   /** The number of template switches before it was prepared. */
   readonly templateEdition: number
@@ -75,6 +81,8 @@ export class LlamaEngine implements Engine {
   readonly #id: string
   readonly #sampling: Sampling
   readonly #adapters: readonly Adapter[]
+  /** It has a projector. */
+  readonly #mayRead: boolean
   readonly #supervisor: Supervisor
   readonly #inboxes = new Inboxes((command) => this.#supervisor.steer(command))
   readonly #exchanges: WorkerExchanges
@@ -108,6 +116,7 @@ export class LlamaEngine implements Engine {
     this.#id = id
     this.#sampling = sampling
     this.#adapters = options.adapters ?? []
+    this.#mayRead = options.hasProjector === true
     this.#createPlans = () => new PlanCompiler({ constrainsAllTools })
     this.#plans = this.#createPlans()
     this.#supervisor = new Supervisor({
@@ -154,9 +163,9 @@ export class LlamaEngine implements Engine {
 
   get facts(): EngineFacts {
     const loaded = this.#supervisor.loaded
-    const modalities = { image: false, audio: false, video: false }
-    if (loaded === undefined) return { modalities }
-    const { description: _, endTexts: __, fileSampling, chatTemplate, ...facts } = loaded
+    if (loaded === undefined) return this.#mayRead ? {} : { modalities: noModalities }
+    const { description: _, endTexts: __, fileSampling, chatTemplate, reads = noModalities, ...facts } = loaded
+    const modalities = { ...reads, video: false }
     const sampling = samplingDefaults({ file: fileSampling.sampling, config: this.#sampling })
     return {
       ...facts,
@@ -172,13 +181,14 @@ export class LlamaEngine implements Engine {
   }
 
   checkMedia(request: Pick<GenerationRequest, 'prompt'>): void {
-    refuseNonText(request, this.#id)
+    const { loaded } = this.#supervisor
+    if (loaded !== undefined || !this.#mayRead) refuseUnreadMedia(request, this.#id, loaded?.reads)
   }
 
   async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
-    this.checkMedia(request)
     refuseOtherAdapters(request, { model: this.#id, adapters: this.#adapters })
-    const { endTexts, fileSampling: _, ...model } = await this.#supervisor.ensureReady(signal)
+    const { endTexts, fileSampling: _, reads, ...model } = await this.#supervisor.ensureReady(signal)
+    refuseUnreadMedia(request, this.#id, reads)
     refuseImpossible(request, model)
     const onWorker = await this.#exchanges.inTurn(() => this.#prepareOnWorker(request), signal)
     const prepared = { ...onWorker, ...(await this.#plans.compile(request, { ...onWorker, endTexts }, signal)) }
@@ -272,7 +282,7 @@ export class LlamaEngine implements Engine {
 
   async *#run(
     request: GenerationRequest,
-    { tokens, lastMessage, templateMs, plan, templateEdition }: Prepared,
+    { tokens, slices, lastMessage, templateMs, plan, templateEdition }: Prepared,
     { signal, late, chosen }: RunOptions,
   ): AsyncGenerator<EngineEvent, void, void> {
     // The worker may have crashed and restarted since the prompt was prepared; the tokens are still valid.
@@ -287,6 +297,7 @@ export class LlamaEngine implements Engine {
       type: 'run',
       id,
       tokens,
+      ...(slices !== undefined && { slices, media: distinctMedia(request) }),
       lastMessage,
       owner: this.#keepsPrefixes && owner !== undefined ? shortHash(owner) : undefined,
       maxOutputTokens,
@@ -306,6 +317,11 @@ export class LlamaEngine implements Engine {
     }
     yield* runOnWorker(command, { supervisor: this.#supervisor, inboxes: this.#inboxes, templateMs, signal, late })
   }
+}
+
+/** Each medium once. */
+function distinctMedia({ prompt }: GenerationRequest): readonly MediaBytes[] {
+  return [...new Map(mediaIn(prompt).map((part) => [bytesOf(part).sha256, bytesOf(part)])).values()]
 }
 
 function healsInVain(): AppError {

@@ -1,6 +1,7 @@
 import type { Embedder, EngineCapabilities, Ranker, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
+import { refuseTokensOfMedia } from '../shared/refuse-media.ts'
 import type { WorkerRequest } from './channel/worker-requests.ts'
-import { refuseNonText, refuseUnknownIds } from './check-request.ts'
+import { refuseUnknownIds, refuseUnreadMedia } from './check-request.ts'
 import type { LoadFacts } from './supervisor.ts'
 import type { WorkerExchanges } from './worker-exchanges.ts'
 
@@ -17,13 +18,14 @@ export function createTextCapabilities({
   ready,
 }: Deps): Required<Pick<EngineCapabilities, 'tokenizer' | 'embedder' | 'ranker'>> {
   const read = async ({ prompt, addBos, parseSpecial, ...rest }: TokenizeRequest, pieces: boolean, signal: AbortSignal) => {
-    refuseNonText({ prompt }, id)
-    await ready(signal)
+    const { reads } = await ready(signal)
+    refuseUnreadMedia({ prompt }, id, reads)
     const asked = { type: 'tokenize', prompt, ...renderOptions(rest), addBos, parseSpecial, pieces } as const
     return exchanges.ask(asked, 'tokens', signal)
   }
   const tokenize: Tokenizer['tokenize'] = async (request, signal) => [...(await read(request, false, signal)).tokens]
   const tokenizer: Tokenizer = {
+    checkTokens: refuseTokensOfMedia,
     tokenize,
     async pieces(request, signal) {
       const { tokens, pieces = [] } = await read(request, true, signal)
@@ -37,8 +39,8 @@ export function createTextCapabilities({
       return (await exchanges.ask(asked, 'text', signal)).text
     },
     async render({ prompt, ...rest }, signal) {
-      refuseNonText({ prompt }, id)
-      await ready(signal)
+      const { reads } = await ready(signal)
+      refuseUnreadMedia({ prompt }, id, reads)
       return (await exchanges.ask({ type: 'render', prompt, ...renderOptions(rest) }, 'text', signal)).text
     },
   }

@@ -33,10 +33,10 @@ describe.skipIf(missing.length > 0)(`what C code sees in llama.cpp's headers is 
     folder = await mkdtemp(join(tmpdir(), 'dragoman-layouts-'))
     const [sources, program, headers] = [join(folder, 'sources'), join(folder, 'layouts.c'), join(folder, 'headers.tar')]
     execFileSync('git', ['clone', '--quiet', '--bare', bundle, sources])
-    execFileSync('git', ['-C', sources, 'archive', '--output', headers, 'HEAD', 'include', 'ggml/include'])
+    execFileSync('git', ['-C', sources, 'archive', '--output', headers, 'HEAD', 'include', 'ggml/include', 'tools/mtmd'])
     execFileSync('tar', ['-xf', headers, '-C', folder])
     await writeFile(program, source())
-    const includes = ['include', 'ggml/include'].map((path) => `-I${join(folder, path)}`)
+    const includes = ['include', 'ggml/include', 'tools/mtmd'].map((path) => `-I${join(folder, path)}`)
     execFileSync('cc', [...includes, '-o', join(folder, 'layouts'), program])
     const output = execFileSync(join(folder, 'layouts'), { encoding: 'utf8' })
     found = new Map(output.split('\n').map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]))
@@ -121,6 +121,8 @@ function source(): string {
     '#include <stddef.h>',
     '#include <stdio.h>',
     '#include "llama.h"',
+    '#include "mtmd.h"',
+    '#include "mtmd-helper.h"',
     'int main(void) {',
     ...lines,
     ...enums.map(([name]) => print(name, name)),

@@ -60,7 +60,7 @@ describe.skipIf(llamaServerBinary === undefined)(`media that a model cannot read
   }
 
   test.each([
-    ['embedded', /reads text only/],
+    ['embedded', /it has no multimodal projector/],
     ['blind', /mmproj/],
     ['texts', /as text/],
   ])('%s: a picture, in each protocol', async (model, reason) => {

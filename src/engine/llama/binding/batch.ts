@@ -44,6 +44,13 @@ export class Batch {
     return at
   }
 
+  /** Vectors in place of tokens, of one sequence; the logits of none are wanted. `positions`: one axis after the other. */
+  vectorsOf(vectors: Float32Array, { positions, sequence }: { positions: Int32Array; sequence: number }, count: number): Params {
+    this.#sequences.fill(sequence, 0, count)
+    this.#wanted.fill(0, 0, count)
+    return { ...this.#params, token: null, embd: vectors, pos: positions, n_tokens: count }
+  }
+
   get params(): Params {
     return { ...this.#params, n_tokens: this.#length }
   }

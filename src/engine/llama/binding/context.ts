@@ -2,7 +2,7 @@ import { Batch } from './batch.ts'
 import { CheckpointRoom } from './checkpoints.ts'
 import { type ContextOptions, contextParams, poolingTypes } from './context-params.ts'
 import { Gaps, type SequenceTokens } from './gaps.ts'
-import { floatsAt, type Library, type Memory, type Context as Native } from './library.ts'
+import { floatsAt, type Library, type Memory, type Context as Native, type Params } from './library.ts'
 import type { Model } from './model.ts'
 import type { Token } from './tokenizer.ts'
 import { Turns } from './turns.ts'
@@ -30,10 +30,21 @@ export type Decoding<T> = {
   readonly read: Read<T>
 }
 
+/** Vectors in place of tokens, all in one pass. */
+export type VectorDecoding = {
+  readonly vectors: Float32Array
+  readonly count: number
+  /** One axis after the other. */
+  readonly positions: Int32Array
+  /** Otherwise they see each other. */
+  readonly isCausal: boolean
+}
+
 /** The part of a sequence that passes change. */
 type Member = {
   readonly id: number
-  readonly nextTokenIndex: number
+  /** The position of the next token. */
+  readonly nextPosition: number
   /** A pass has computed these. */
   append(tokens: readonly Token[]): void
   /** A pass has failed: some of its tokens may be in memory. */
@@ -151,6 +162,21 @@ export class Context {
     })
   }
 
+  /** Computes vectors in a pass of their own. */
+  async computeVectors(sequence: Pick<Member, 'id' | 'dropUnknown'>, decoding: VectorDecoding): Promise<void> {
+    const { vectors, count, positions, isCausal } = decoding
+    const { library, native } = this
+    const compute = async () => {
+      if (!isCausal) library.setCausal(native, false)
+      const failure = await this.#decode(this.#batch.vectorsOf(vectors, { positions, sequence: sequence.id }, count))
+      if (!isCausal) library.setCausal(native, true)
+      if (failure === undefined) return
+      sequence.dropUnknown()
+      throw failure
+    }
+    await this.#turns.take(() => (this.model.llama.gpu === 'vulkan' ? vulkanTurns.take(compute) : compute()))
+  }
+
   /** Does what must not overlap with a pass. */
   betweenPasses<T>(work: () => T | Promise<T>): Promise<T> {
     return this.#turns.take(work)
@@ -199,7 +225,7 @@ export class Context {
     this.#batch.clear()
     const places = pass.map((part) => addToBatch(this.#batch, part))
     const startedMs = performance.now()
-    const failure = await this.#decode()
+    const failure = await this.#decode(this.#batch.params)
     if (failure === undefined) this.#gaps.learn(pass.map(sequenceTokens), performance.now() - startedMs)
     for (const { work, count } of pass) {
       if (failure === undefined) work.sequence.append(work.tokens.slice(work.computed, work.computed + count))
@@ -220,9 +246,9 @@ export class Context {
     // These could not erase the placeholder.
     if (memory === null || this.forgets || this.#isShared) return []
     const filler = (id: number): Work => {
-      const nextTokenIndex = library.lastPosition(memory, id) + 1
-      const forget = () => void library.removeTokens(memory, id, nextTokenIndex, -1)
-      const sequence = { id, nextTokenIndex, append: forget, dropUnknown: forget }
+      const nextPosition = library.lastPosition(memory, id) + 1
+      const forget = () => void library.removeTokens(memory, id, nextPosition, -1)
+      const sequence = { id, nextPosition, append: forget, dropUnknown: forget }
       return {
         sequence,
         tokens: [anyToken],
@@ -238,8 +264,8 @@ export class Context {
     return this.#gaps.fill(pass.map(sequenceTokens), { most, hasRoom }).map(filler)
   }
 
-  async #decode(): Promise<Error | undefined> {
-    const code = await this.library.decode.inThread(this.native, this.#batch.params)
+  async #decode(batch: Params): Promise<Error | undefined> {
+    const code = await this.library.decode.inThread(this.native, batch)
     if (code === 0 && this.model.llama.gpu !== false) await this.library.synchronize.inThread(this.native)
     return code === 0 ? undefined : new Error(`a pass failed: ${passResults[code] ?? `llama_decode returned ${code}`}`)
   }
@@ -301,7 +327,7 @@ function addToBatch(batch: Batch, { work, count }: Part): LogitPosition[] {
   for (let offset = 0; offset < count; offset++) {
     const tokenIndex = computed + offset
     const isWanted = wanted === 'all' || (wanted === 'last' && tokenIndex === tokens.length - 1)
-    const position = sequence.nextTokenIndex + offset
+    const position = sequence.nextPosition + offset
     const at = batch.add(tokens[tokenIndex] as Token, { position, sequence: sequence.id, wanted: isWanted })
     if (isWanted) places.push({ index: at as LogitIndex, tokenIndex })
   }

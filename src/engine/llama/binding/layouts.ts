@@ -1,8 +1,8 @@
 import koffi, { type TypeObject } from 'koffi'
 
 /**
- * The structs of llama.cpp's C interface that are passed by value, with the names and the order of their fields in include/llama.h of the
- * release that `library.ts` requires. Enums are `int32_t`.
+ * The structs of llama.cpp's C interface that are passed by value or built here, with the names and the order of their fields in
+ * include/llama.h, tools/mtmd/mtmd.h and mtmd-helper.h of the release that `library.ts` requires. Enums are `int32_t`.
  */
 
 export type Fields = Readonly<Record<string, string>>
@@ -81,6 +81,28 @@ export const structs = {
   llama_logit_bias: { token: 'int32_t', bias: 'float' },
   llama_token_data: { id: 'int32_t', logit: 'float', p: 'float' },
   llama_token_data_array: { data: pointer, size: 'size_t', selected: 'int64_t', sorted: 'bool' },
+  mtmd_context_params: {
+    use_gpu: 'bool',
+    device: pointer,
+    print_timings: 'bool',
+    n_threads: 'int32_t',
+    image_marker: pointer,
+    media_marker: pointer,
+    flash_attn_type: 'int32_t',
+    warmup: 'bool',
+    image_min_tokens: 'int32_t',
+    image_max_tokens: 'int32_t',
+    cb_eval: pointer,
+    cb_eval_user_data: pointer,
+    batch_max_tokens: 'int32_t',
+    progress_callback: pointer,
+    progress_callback_user_data: pointer,
+  },
+  /** The only field of `mtmd_helper_init_opt`. */
+  mtmd_helper_video_init_params: { fps_target: 'float', ffmpeg_bin_dir: pointer, timestamp_interval_ms: 'int64_t' },
+  mtmd_helper_bitmap_wrapper: { bitmap: pointer, video_ctx: pointer },
+  mtmd_input_part: { text: pointer, bitmap: pointer },
+  mtmd_decoder_pos: { t: 'uint32_t', x: 'uint32_t', y: 'uint32_t', z: 'uint32_t' },
 } as const satisfies Readonly<Record<string, Fields>>
 
 export type StructName = keyof typeof structs

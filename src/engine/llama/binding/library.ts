@@ -9,7 +9,7 @@ import { structType } from './layouts.ts'
 
 /** An address in the memory of this process. */
 export type Pointer = bigint
-type Handle<Name extends string> = Pointer & { readonly __handle: Name }
+export type Handle<Name extends string> = Pointer & { readonly __handle: Name }
 export type Model = Handle<'llama_model'>
 export type Vocabulary = Handle<'llama_vocab'>
 export type Context = Handle<'llama_context'>
@@ -19,7 +19,7 @@ export type Adapter = Handle<'llama_adapter_lora'>
 export type Device = Handle<'ggml_backend_dev_t'>
 
 /** Memory of JavaScript that llama.cpp reads or writes during a call. */
-type Bytes = NodeJS.ArrayBufferView | null
+export type Bytes = NodeJS.ArrayBufferView | null
 
 export type Params = Readonly<Record<string, unknown>>
 
@@ -75,7 +75,7 @@ const pointer = 'void *'
 type Declare = ReturnType<typeof declaring>
 
 /** Declares functions of llama.cpp. */
-function declaring(llama: LibraryHandle) {
+export function declaring(llama: LibraryHandle) {
   const called = <F extends (...args: never[]) => unknown>(call: ReturnType<LibraryHandle['func']>): Called<F> => {
     const inThread = (...given: unknown[]) =>
       new Promise((resolve, reject) => {
@@ -104,7 +104,7 @@ function declare(paths: Libraries) {
     ...ofContexts(functions),
     ...ofMemories(functions),
     ...ofSamplers(functions),
-    ...ofDevices(ggml, base),
+    ...ofDevices({ llama, ggml, base }),
   }
 }
 
@@ -136,6 +136,8 @@ function ofModels({ get, getWith }: Declare) {
     describe: get<(model: Model, to: Bytes, size: number) => number>('int llama_model_desc(void *, void *, size_t)'),
     trainedContext: get<(model: Model) => number>('int llama_model_n_ctx_train(void *)'),
     vectorLength: get<(model: Model) => number>('int llama_model_n_embd_out(void *)'),
+    /** The length of a vector that takes the place of a token. */
+    inputLength: get<(model: Model) => number>('int llama_model_n_embd_inp(void *)'),
     classes: get<(model: Model) => number>('uint32_t llama_model_n_cls_out(void *)'),
     slidingWindow: get<(model: Model) => number>('int llama_model_n_swa(void *)'),
     loadAdapter: get<(model: Model, path: string) => Adapter | null>('void *llama_adapter_lora_init(void *, str)'),
@@ -174,6 +176,7 @@ function ofContexts({ get, getWith }: Declare) {
     decode: getWith<(context: Context, batch: Params) => number>('llama_decode', 'int', [pointer, structType('llama_batch')]),
     synchronize: get<(context: Context) => void>('void llama_synchronize(void *)'),
     logits: get<(context: Context, index: number) => Pointer | null>('void *llama_get_logits_ith(void *, int)'),
+    setCausal: get<(context: Context, isCausal: boolean) => void>('void llama_set_causal_attn(void *, bool)'),
     poolingOf: get<(context: Context) => number>('int llama_pooling_type(void *)'),
     sequenceVector: get<(context: Context, sequence: number) => Pointer | null>('void *llama_get_embeddings_seq(void *, int)'),
     setAbortCallback: get<(context: Context, predicate: Predicate, data: Bytes) => void>(
@@ -236,11 +239,13 @@ function ofSamplers({ get, getWith }: Declare) {
   }
 }
 
-function ofDevices(ggml: LibraryHandle, base: LibraryHandle) {
+function ofDevices({ llama, ggml, base }: Record<keyof Libraries, LibraryHandle>) {
   return {
     /** Reads a flag in a struct: false of zeros, true of ones. llama.cpp asks from its own threads, which cannot call JavaScript. */
     readsFlag: base.symbol('ggml_get_no_alloc') as Pointer,
     deviceCount: ggml.func('size_t ggml_backend_dev_count()') as () => number,
+    /** Does nothing: for callbacks that are called from other threads. */
+    nothing: llama.symbol('llama_supports_mmap') as Pointer,
     device: ggml.func('void *ggml_backend_dev_get(size_t)') as (index: number) => Device,
     deviceName: base.func('str ggml_backend_dev_name(void *)') as (device: Device) => string,
     deviceDescription: base.func('str ggml_backend_dev_description(void *)') as (device: Device) => string,
@@ -265,6 +270,12 @@ export function floatsAt(address: Pointer, count: number): Float32Array {
 
 export function intAt(address: Pointer): number {
   return koffi.decode(address, 'int32_t')
+}
+
+/** Makes the functions of the loaded libraries available to one that is loaded later and is not linked with them. */
+export function shareLibraries(): void {
+  const { base, ggml, llama } = findLibraries(loadedFiles())
+  for (const path of [base, ggml, llama]) koffi.load(path, { global: true })
 }
 
 export function addressOf(memory: NodeJS.ArrayBufferView): Pointer {

@@ -2,7 +2,15 @@ import { appendCheckpoints, readCheckpoints } from './checkpoint-file.ts'
 import { Checkpoints, type Stops } from './checkpoints.ts'
 import type { Context, LogitIndex, Read } from './context.ts'
 import type { Memory } from './library.ts'
+import type { Slice } from './senses.ts'
+import { endOutside, positionAt, type Span } from './spans.ts'
 import type { Token } from './tokenizer.ts'
+
+/** The numbers of a position in a grid. */
+const gridAxes = 4
+
+/** Some of the vectors of a slice, from its vector `from` on. */
+export type SlicePart = { readonly slice: Slice; readonly vectors: Float32Array; readonly from: number }
 
 /** The tokens of a text that a context has computed. Only one call may run at a time. */
 export class Sequence {
@@ -10,6 +18,7 @@ export class Sequence {
   readonly id: number
   readonly #tokens: Token[] = []
   readonly #checkpoints: Checkpoints | undefined
+  #spans: readonly Span[] = []
   #stops: readonly number[] = []
 
   constructor(context: Context, id: number) {
@@ -24,6 +33,10 @@ export class Sequence {
 
   get nextTokenIndex(): number {
     return this.#tokens.length
+  }
+
+  get nextPosition(): number {
+    return positionAt(this.#spans, this.#tokens.length)
   }
 
   async compute(tokens: readonly Token[]): Promise<void> {
@@ -41,13 +54,25 @@ export class Sequence {
     return this.context.compute(this, { tokens, wanted: 'all', read })
   }
 
+  /** Adds vectors of a slice, by their placeholder tokens. Those of a slice that is not causal must be all. */
+  async computeSlice(tokens: readonly Token[], { slice, vectors, from }: SlicePart): Promise<void> {
+    const start = this.#tokens.length - from
+    const position = positionAt(this.#spans, start)
+    const count = tokens.length
+    const positions = slice.grid === undefined ? upFrom(position + from, count) : gridFrom(slice.grid, { position, from, count })
+    if (from === 0) this.#spans = [...this.#spans, { start, tokens: slice.tokens, positions: slice.positions }]
+    await this.context.computeVectors(this, { vectors, count, positions, isCausal: slice.isCausal })
+    this.append(tokens)
+  }
+
   /** Erases the tokens from `start` on; where that is impossible, fewer may remain. */
   truncate(start: number): Promise<void> {
     return this.context.betweenPasses(() => this.#truncate(start))
   }
 
   /** How many of its first `shared` tokens `truncate(shared)` leaves at least. */
-  reusable(shared: number): number {
+  reusable(tokens: number): number {
+    const shared = endOutside(this.#spans, tokens)
     const { length } = this.#tokens
     const { window, erases } = this.context
     const hasAll = erases && length <= window
@@ -66,7 +91,7 @@ export class Sequence {
       if (memory === null) return
       // llama.cpp copies a sequence only as a whole here (`kv_unified` is off); the surplus is erased.
       library.copyTokens(memory, other.id, this.id, -1, -1)
-      this.#hold(other.#tokens)
+      this.#hold(other.#tokens, other.#spans)
       this.#checkpoints?.copyFrom(other.#checkpoints)
       this.#truncate(tokens)
     })
@@ -97,8 +122,11 @@ export class Sequence {
     })
   }
 
-  /** Replaces the contents. The file must be of the same model and settings. */
-  loadStateFromFile(path: string): Promise<void> {
+  /**
+   * Replaces the contents. The file must be of the same model and settings. `spans`: those of the wanted tokens, to which it must then be
+   * truncated.
+   */
+  loadStateFromFile(path: string, spans: readonly Span[] = []): Promise<void> {
     return this.context.betweenPasses(async () => {
       const { library, native, memory } = this.context
       const [tokens, count] = [new Int32Array(this.context.contextSize), new BigUint64Array(1)]
@@ -110,7 +138,7 @@ export class Sequence {
         if (memory !== null) library.removeTokens(memory, this.id, -1, -1)
         throw new Error('llama.cpp could not read it')
       }
-      this.#hold(tokens.subarray(0, Number(count[0])) as Iterable<number> as Iterable<Token>)
+      this.#hold(tokens.subarray(0, Number(count[0])) as Iterable<number> as Iterable<Token>, spans)
     })
   }
 
@@ -123,33 +151,56 @@ export class Sequence {
   /** A pass has failed, perhaps after storing some of its tokens. */
   dropUnknown(): void {
     const { library, memory } = this.context
-    if (memory !== null) library.removeTokens(memory, this.id, this.#tokens.length, -1)
+    this.#keep(endOutside(this.#spans, this.#tokens.length))
+    if (memory !== null) library.removeTokens(memory, this.id, this.nextPosition, -1)
   }
 
-  #hold(tokens: Iterable<Token>): void {
+  #hold(tokens: Iterable<Token>, spans: readonly Span[]): void {
     this.#tokens.length = 0
     for (const token of tokens) this.#tokens.push(token)
+    this.#spans = spans.filter(({ start }) => start < this.#tokens.length)
+  }
+
+  #keep(count: number): void {
+    this.#tokens.length = count
+    if (this.#spans.length > 0) this.#spans = this.#spans.filter(({ start }) => start < count)
   }
 
   /**
    * Whether memory still has everything that the next token needs once those from `start` on are erased: a sliding window drops its oldest
    * tokens as it moves, and erasing the newest does not bring them back. llama-server's rule is a little stricter.
    */
-  #isWholeBefore(start: number, memory: Memory): boolean {
+  #isWholeBefore(position: number, memory: Memory): boolean {
     const { library, window } = this.context
     const first = Math.max(0, library.firstPosition(memory, this.id))
-    return first === 0 ? start > 0 : first <= start - Math.max(1, window)
+    return first === 0 ? position > 0 : first <= position - Math.max(1, window)
   }
 
-  #truncate(start: number): void {
+  #truncate(tokens: number): void {
     const { library, memory } = this.context
+    const start = endOutside(this.#spans, tokens)
     if (start >= this.#tokens.length) return
-    this.#tokens.length = start
+    this.#keep(start)
     if (memory === null) return
     this.#checkpoints?.forgetFrom(start)
-    if (this.#isWholeBefore(start, memory) && library.removeTokens(memory, this.id, start, -1)) return
+    const position = this.nextPosition
+    if (this.#isWholeBefore(position, memory) && library.removeTokens(memory, this.id, position, -1)) return
     const restored = this.#checkpoints?.restore(start) ?? 0
     if (restored === 0) library.removeTokens(memory, this.id, -1, -1)
-    this.#tokens.length = restored
+    this.#keep(restored)
   }
+}
+
+function upFrom(position: number, count: number): Int32Array {
+  return Int32Array.from({ length: count }, (_, index) => position + index)
+}
+
+type GridPart = { readonly position: number; readonly from: number; readonly count: number }
+
+function gridFrom({ at, moves }: NonNullable<Slice['grid']>, { position, from, count }: GridPart): Int32Array {
+  const tokens = at.length / gridAxes
+  return Int32Array.from({ length: gridAxes * count }, (_, index) => {
+    const place = Math.floor(index / count) * tokens + from + (index % count)
+    return (at[place] as number) + position * (moves[place] as number)
+  })
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isObject } from '../../../base/json.ts'
 import type { ErrorCode, ErrorOptions } from '../../../contract/errors.ts'
 import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
+import type { MediaBytes } from '../../../contract/media.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { Prompt, ReasoningOptions, ToolChoice } from '../../../contract/request.ts'
 import { cacheTypes } from '../../../contract/server/lifecycle.ts'
@@ -58,6 +59,9 @@ const loadOptionsSchema = z.object({
   /** The number formats of the cache, as `contract/server/lifecycle.ts` names them; absent: f16. */
   cacheTypeK: z.enum(cacheTypes).optional(),
   cacheTypeV: z.enum(cacheTypes).optional(),
+  /** The projector with which the model reads pictures or sounds, and the library that runs it. */
+  mmprojPath: z.string().exactOptional(),
+  sensesPath: z.string().exactOptional(),
   /** LoRA adapters, which the context applies to everything. */
   adapters: z.array(z.object({ path: z.string(), scale: z.number() })).optional(),
   /** Replaces the template in the model file. */
@@ -71,7 +75,19 @@ const loadOptionsSchema = z.object({
 })
 export type LoadOptions = z.infer<typeof loadOptionsSchema>
 
+/** Where vectors of a medium stand in place of tokens. */
+export type PlacedSlice = {
+  readonly start: number
+  readonly tokens: number
+  readonly positions: number
+  /** The hash of the medium, and which of its parts this is. */
+  readonly sha256: string
+  readonly part: number
+}
+
 const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)
+/** The slices of a prompt's media, in order. */
+const slicesSchema = z.custom<readonly PlacedSlice[]>(Array.isArray)
 const outputFormatSchema = z.custom<OutputFormat>(isObject)
 
 const outputPlanSchema = z.object({
@@ -104,6 +120,9 @@ export const commandSchema = z.discriminatedUnion('type', [
     type: z.literal('run'),
     id: z.string(),
     tokens: tokensSchema,
+    /** Its media, with the bytes of each. */
+    slices: slicesSchema.exactOptional(),
+    media: z.custom<readonly MediaBytes[]>(Array.isArray).exactOptional(),
     /** The tokens in front of the last message, as `prepared` has them. */
     lastMessage: z.int().nonnegative().optional(),
     /** Who may get the prefixes that it leaves on disk; absent: it leaves none. */
@@ -176,12 +195,15 @@ const reportSchema = z.discriminatedUnion('type', [
     ranks: z.literal(true).exactOptional(),
     infills: z.literal(true).exactOptional(),
     onlyEmbeds: z.literal(true).exactOptional(),
+    /** Only with a projector. */
+    reads: z.object({ image: z.boolean(), audio: z.boolean() }).exactOptional(),
   }),
   z.object({ type: z.literal('load-failed'), message: z.string() }),
   z.object({
     type: z.literal('prepared'),
     id: z.string(),
     tokens: tokensSchema,
+    slices: slicesSchema.exactOptional(),
     /** The tokens in front of the last message, where the slots need to know, and the template shows where it begins. */
     lastMessage: z.int().nonnegative().optional(),
     templateMs: z.number(),

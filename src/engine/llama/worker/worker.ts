@@ -53,6 +53,7 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       ...(model.embedder.pooling === 'rank' && { ranks: true as const }),
       ...(canInfill(model.model) && { infills: true as const }),
       ...(!isCausal(model.model) && { onlyEmbeds: true as const }),
+      ...(model.media !== undefined && { reads: model.media.reads }),
     })
   } catch (error) {
     // The log that explains it comes through a queue of its own, and may be later than the failure.

@@ -4,12 +4,14 @@ import { checkContextFit } from '../../../shared/context-fit.ts'
 import { watchReasoning } from '../../../shared/reasoning-watch.ts'
 import { TokenTally } from '../../../shared/token-tally.ts'
 import type { Sequence } from '../../binding/sequence.ts'
+import { isPlaceholder } from '../../binding/spans.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { Report, RunCommand } from '../../channel/ipc.ts'
 import { machineMs } from '../../channel/machine-clock.ts'
 import { choiceSeed } from '../../channel/resolve-sampling.ts'
 import type { WorkerModel } from '../model/model.ts'
 import { tokenizeSegmentsNow } from '../prompt/prompt.ts'
+import type { MediaReading } from '../rounds/prefill.ts'
 import type { ConstrainedOutput } from '../sampling/constrained-output.ts'
 import { Guide } from '../sampling/guidance.ts'
 import { closeAtBudget } from '../sampling/reasoning-budget.ts'
@@ -47,6 +49,7 @@ export type Choice = {
 type ChoiceRun = {
   readonly index: number
   readonly command: RunCommand
+  readonly media: MediaReading | undefined
   /** The output begins with the end of the prompt. */
   readonly healing: Healing | undefined
   readonly control: RunControl
@@ -199,7 +202,7 @@ function openSpeculation(
   const { bannedStrings = [], guidance } = sampling
   const isAlone = reasoningBudget !== undefined || bannedStrings.length > 0 || (guidance?.scale ?? 1) !== 1
   if (isAlone) return undefined
-  const guess = openDrafter?.(tokens)
+  const guess = openDrafter?.(textOf(tokens))
   const drafter = constrained === undefined ? guess : (certainDrafts?.open(constrained, guess) ?? guess)
   return drafter && new Speculation(drafter)
 }
@@ -219,11 +222,16 @@ function openGuide(loaded: WorkerModel, { command, control }: ChoiceRun): Guide 
   return new Guide(guides, { prompt, reading: { pacer, rounds, isOver: control.cancelled } })
 }
 
+/** The tokens without those of media, which no vocabulary has. */
+function textOf(tokens: Uint32Array): Uint32Array {
+  return tokens.some(isPlaceholder) ? tokens.filter((token) => !isPlaceholder(token)) : tokens
+}
+
 type SourceParts = Pick<Steering, 'speculation' | 'constrained' | 'inserted' | 'forbidden'>
 
 function openSource(
   { model, vocabulary, context, pacer, rounds }: WorkerModel,
-  { command, control, index, onRead }: ChoiceRun,
+  { command, media, control, index, onRead }: ChoiceRun,
   parts: SourceParts,
 ): TokenSource {
   const { sampling, tokens, topLogprobs, minOutputTokens } = command
@@ -238,8 +246,8 @@ function openSource(
   const asLastResort = constrained !== undefined && command.plan.grammar?.isOpen !== true
   const held = until > 0 ? { tokens: vocabulary.endTokens, until, asLastResort } : undefined
   const seeded = { ...sampling, seed: choiceSeed(sampling.seed, index) }
-  const steps = samplerSteps(seeded, { model, prompt: tokens, contextLength: context.contextSize })
-  const reading = { pacer, rounds, isOver: control.cancelled, onRead }
+  const steps = samplerSteps(seeded, { model, prompt: textOf(tokens), contextLength: context.contextSize })
+  const reading = { pacer, rounds, media, isOver: control.cancelled, onRead }
   const biases = createBiases(sampling, { size: model.size, banned, held })
   return openTokenSource({ model, reading }, { steps, biases, topLogprobs, ...parts })
 }

@@ -4,7 +4,9 @@ import { checkContextFit } from '../../../shared/context-fit.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { Report, RunCommand } from '../../channel/ipc.ts'
 import type { WorkerModel } from '../model/model.ts'
+import type { MediaReading } from '../rounds/prefill.ts'
 import type { RunControl } from '../sampling/run-control.ts'
+import { openMedia } from '../senses/prompt-media.ts'
 import { fillSlot, type KeptPrefixes, keepPrefix } from '../slots/fill-slot.ts'
 import type { SlotLease } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'
@@ -23,7 +25,8 @@ type Done = Extract<Report, { type: 'done' }>
  */
 export async function decode(loaded: WorkerModel, asked: ControlledCommand, report: (report: Report) => void): Promise<Done> {
   const { command: healed, healing } = healPrompt(asked.command, loaded.vocabulary)
-  const run = { ...asked, command: healed }
+  const media = loaded.media && openMedia(healed, { store: loaded.media, ...loaded })
+  const run = { ...asked, command: healed, media }
   const { id, choices, maxOutputTokens, tokens } = run.command
   // A worker that was restarted since the prompt was prepared may have found another file.
   checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: loaded.context.contextSize })
@@ -66,7 +69,8 @@ export async function decode(loaded: WorkerModel, asked: ControlledCommand, repo
       ...run,
       prefixes: prefixesOf(loaded, run.command),
       first,
-      open: (index, control) => openChoice(loaded, { command: run.command, healing, control, index, begin, onRead }, report),
+      open: (index, control) =>
+        openChoice(loaded, { command: run.command, media, healing, control, index, begin, onRead }, report),
       onEnd({ index, outputTokens, reasoningTokens, drafts: drafted }, { reason, stopSequence }) {
         counts.outputTokens += outputTokens
         counts.reasoningTokens += reasoningTokens
@@ -83,6 +87,7 @@ export async function decode(loaded: WorkerModel, asked: ControlledCommand, repo
 }
 
 type PromptRun = ControlledCommand & {
+  readonly media: MediaReading | undefined
   /** The prompt as the client sent it. */
   readonly echoed: Uint32Array
   readonly first: SlotLease<Slot>
@@ -97,7 +102,7 @@ type PromptRun = ControlledCommand & {
  */
 async function readPrompt(
   loaded: WorkerModel,
-  { command, echoed, control, first, onKept, onRead }: PromptRun,
+  { command, media, echoed, control, first, onKept, onRead }: PromptRun,
   report: (report: Report) => void,
 ): Promise<number | undefined> {
   const { slot } = first
@@ -120,13 +125,13 @@ async function readPrompt(
       return isRead ? 0 : undefined
     }
     if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, [...echoed] as Token[]))
-    const filling = { tokens, others: [], prefixes, lastMessage: command.lastMessage }
+    const filling = { tokens, spans: media?.spans ?? [], others: [], prefixes, lastMessage: command.lastMessage }
     const kept = await keepPrefix(slot, filling)
     if (pinsPrompt === true) slot.pinnedTokens = tokens.length - 1
     onKept(kept)
     if (choices === 1 && maxOutputTokens !== 0) return kept
     const { pacer, rounds } = loaded
-    const reading = { pacer, rounds, isOver: control.cancelled, onRead }
+    const reading = { pacer, rounds, media, isOver: control.cancelled, onRead }
     return (await fillSlot(slot, filling, reading)) ? kept : undefined
   } catch (error) {
     // The failed step leaves unknown contents in the cache, as in `sampleInParallel`.

@@ -1,5 +1,6 @@
 import type { RunCommand } from '../../channel/ipc.ts'
 import type { WorkerModel } from '../model/model.ts'
+import type { MediaReading } from '../rounds/prefill.ts'
 import type { RunControl } from '../sampling/run-control.ts'
 import { fillSlot, type KeptPrefixes, keepPrefix } from '../slots/fill-slot.ts'
 import type { SlotLease } from '../slots/slot-pool.ts'
@@ -8,6 +9,7 @@ import type { Choice, ChoiceEnd } from './choice.ts'
 
 type ParallelRun = {
   readonly command: RunCommand
+  readonly media: MediaReading | undefined
   readonly control: RunControl
   readonly prefixes: KeptPrefixes | undefined
   /** The slot that contains the prompt. It is given back, like all borrowed slots. */
@@ -23,7 +25,7 @@ type ParallelRun = {
  */
 export async function sampleInParallel(
   { pacer, rounds, pool }: Pick<WorkerModel, 'pacer' | 'rounds' | 'pool'>,
-  { command, control, prefixes, first, open, onEnd }: ParallelRun,
+  { command, media, control, prefixes, first, open, onEnd }: ParallelRun,
 ): Promise<void> {
   const { holder } = first
   const waiting = Array.from({ length: command.choices }, (_, index) => index)
@@ -37,13 +39,14 @@ export async function sampleInParallel(
   const fill = async (choice: Choice, lease: SlotLease<Slot>): Promise<boolean> => {
     const { slot } = lease
     const others = [...seats.keys()].map((seat) => seat.slot).filter((other) => other !== slot)
-    const filling = { tokens: choice.tokens(), others, prefixes, lastMessage: command.lastMessage }
+    const spans = media?.spans ?? []
+    const filling = { tokens: choice.tokens(), spans, others, prefixes, lastMessage: command.lastMessage }
     if (command.choices === 1) {
       // The only choice reads the rest itself: its first token comes with the last step.
       await keepPrefix(slot, filling)
       return true
     }
-    const isRead = await fillSlot(slot, filling, { pacer, rounds, isOver: () => isOver() || lease.isRecalled })
+    const isRead = await fillSlot(slot, filling, { pacer, rounds, media, isOver: () => isOver() || lease.isRecalled })
     // Models whose cache cannot be truncated (recurrent ones) return to this point for another choice; for others it does nothing.
     if (isRead && choice.outputTokens === 0) await slot.sequence.takeCheckpoint()
     return isRead

@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
+import { messageOf } from '../../../../contract/errors.ts'
 import { type Context, isOfInterrupt } from '../../binding/context.ts'
 import { Model } from '../../binding/model.ts'
+import { Senses } from '../../binding/senses.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
 import { llamaOptions, openContext } from '../context/context.ts'
 import { Embedder } from '../embed/embedder.ts'
@@ -14,6 +16,7 @@ import { Guides } from '../sampling/guidance.ts'
 import { NgramDrafter } from '../sampling/ngram-drafter.ts'
 import type { Drafter } from '../sampling/speculation.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from '../sampling/token-trie.ts'
+import { MediaStore } from '../senses/media-store.ts'
 import { identityOf, PrefixStore } from '../slots/prefix-store.ts'
 import { SlotPool } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'
@@ -47,6 +50,8 @@ export type WorkerModel = TemplatePart & {
   readonly certainDrafts: CertainDrafts | undefined
   readonly prefixStore: PrefixStore | undefined
   readonly guides: Guides
+  /** Only with a projector. */
+  readonly media: MediaStore | undefined
 }
 
 /** The smallest automatic context: on a machine without memory for it, the operator has to set one. */
@@ -56,6 +61,9 @@ const progressStep = 0.01
 const shortStepsHint =
   'a step of 64 tokens of a prompt takes longer here than `stopWithinMs` allows; in shorter steps a token takes up to twice as long: a ' +
   'larger `stopWithinMs` makes long prompts faster, but running streams may wait that long, and cancelled prompts run on that long'
+
+/** `GGML_LOG_LEVEL_ERROR` */
+const errorLevel = 4
 
 type Observer = {
   onProgress(progress: number): void
@@ -99,6 +107,7 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
   const embedder = new Embedder(model, { contextLength: context.contextSize, threads, rope: options.rope, stopWithinMs })
   // An encoder generates nothing that could be constrained.
   const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
+  const media = await openMediaStore(model, options, threads)
   const prefixStore = await openPrefixStore(options, context, onWarning)
   const createPacer = (largestStep: number, onShortSteps?: () => void) =>
     new PrefillPacer({ largestStep, stopWithinMs, onShortSteps, isInterruptible: interrupt !== undefined })
@@ -116,6 +125,7 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
     embedder,
     tokenTrie,
     prefixStore,
+    media,
     certainDrafts: context.erases ? new CertainDrafts(model) : undefined,
     guides: new Guides(() => openContext(model, { ...contextOptions, contextSize: context.contextSize })),
   }
@@ -156,6 +166,23 @@ async function findDrafter(
   if (draft === undefined) return undefined
   const model = await load(draft)
   return (prompt) => model.open(prompt)
+}
+
+/** The projector runs where the layers of the model do. */
+async function openMediaStore(model: Model, options: LoadOptions, threads: number): Promise<MediaStore | undefined> {
+  const { mmprojPath: projectorPath, sensesPath: libraryPath } = options
+  if (projectorPath === undefined || libraryPath === undefined) return undefined
+  const reasons: string[] = []
+  const onLog = (level: number, message: string) => {
+    if (level === errorLevel) reasons.push(message.replace(/^[\w:~]+: (error: )?/, '').trim())
+  }
+  try {
+    const usesGpu = model.gpuLayers > 0
+    return new MediaStore(await Senses.load(model, { libraryPath, projectorPath, threads, usesGpu, onLog }))
+  } catch (error) {
+    const why = reasons.length === 0 ? '' : `: ${reasons.join('; ')}`
+    throw new Error(`${messageOf(error)}${why}; set \`mmproj\` to the projector that belongs to the model`, { cause: error })
+  }
 }
 
 /** A rejected draft is erased from the end. */

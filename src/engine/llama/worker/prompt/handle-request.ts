@@ -7,11 +7,13 @@ import { maxTokenBytes } from '../../channel/token-bytes.ts'
 import type { WorkerReply, WorkerRequest } from '../../channel/worker-requests.ts'
 import type { WorkerModel } from '../model/model.ts'
 import { forPrompt } from '../model/model-template.ts'
-import { bareTokens, renderSegments, tokenizeSegmentsNow } from './prompt.ts'
+import { bareTokens, markedPrompt, renderSegments, tokenizeSegmentsNow, tokenizeWithMedia } from './prompt.ts'
 import { rankTokens } from './rank-tokens.ts'
 
 type RequestOf<T extends WorkerRequest['type']> = Extract<WorkerRequest, { type: T }>
 
+/** `mtmd_default_marker` */
+const mediaMarker = '<__media__>'
 /** Texts of one request that are computed concurrently. */
 const textsAtOnce = 16
 
@@ -22,11 +24,11 @@ const maxTextChars = 1024 * 1024
 export async function handleRequest(loaded: WorkerModel, request: WorkerRequest, cancelled: () => boolean): Promise<WorkerReply> {
   switch (request.type) {
     case 'tokenize':
-      return tokensOf(loaded, tokenize(forPrompt(loaded, request.prompt), request), request)
+      return tokensOf(loaded, await tokenize(forPrompt(loaded, request.prompt), request), request)
     case 'detokenize':
       return { type: 'text', text: loaded.model.detokenize([...request.tokens] as Token[], request.special) }
     case 'render':
-      return { type: 'text', text: joined(renderSegments(forPrompt(loaded, request.prompt), request).segments) }
+      return { type: 'text', text: render(forPrompt(loaded, request.prompt), request) }
     case 'embed':
       return embed(loaded, request, cancelled)
     case 'rank':
@@ -47,16 +49,25 @@ function tokensOf({ model, vocabulary }: WorkerModel, tokens: readonly number[],
   return { type: 'tokens', tokens: ids, pieces: (tokens as Token[]).map(bytesOf) }
 }
 
-function tokenize(loaded: WorkerModel, request: RequestOf<'tokenize'>): number[] {
+/** The prompt's text, with what llama.cpp writes in place of media. */
+function render(loaded: WorkerModel, request: RequestOf<'render'>): string {
+  const marked = markedPrompt(request.prompt)
+  if (marked === undefined) return joined(renderSegments(loaded, request).segments)
+  return marked.marks.replace(joined(renderSegments(loaded, { ...request, prompt: marked.prompt }).segments), mediaMarker)
+}
+
+async function tokenize(loaded: WorkerModel, request: RequestOf<'tokenize'>): Promise<readonly number[]> {
   const { prompt, addBos, parseSpecial } = request
   const { model } = loaded
-  const { segments } = renderSegments(loaded, request)
+  const marked = markedPrompt(prompt)
+  const { segments } = renderSegments(loaded, marked === undefined ? request : { ...request, prompt: marked.prompt })
   refuseTooLong(joined(segments), prompt.type === 'text' ? ['prompt', 'text'] : ['prompt', 'messages'])
   const literal = segments.map((segment) => ({
     ...segment,
     // The texts of a conversation are always literal; for a plain text, the caller decides.
     literal: !parseSpecial || (prompt.type === 'chat' && segment.literal),
   }))
+  if (marked !== undefined) return (await tokenizeWithMedia(loaded, literal, marked)).tokens
   if (addBos) return tokenizeSegmentsNow(model, literal)
   const tokens = bareTokens(model, literal)
   const { bos, shouldPrependBosToken } = model.tokens

@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { randomHex } from '../../../../base/random-hex.ts'
+import { hasMedia } from '../../../../canonical/parts.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import type { GenerationRequest, Prompt } from '../../../../contract/request.ts'
 import { type ReasoningAtEnd, reasoningAtEnd, requestFormat } from '../../../../model-text/model-format.ts'
@@ -9,6 +11,8 @@ import type { Model } from '../../binding/model.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { Command, Report } from '../../channel/ipc.ts'
 import type { WorkerModel } from '../model/model.ts'
+import { type MarkedPrompt, markMedia } from '../senses/mark-media.ts'
+import { type PlacedPrompt, placeMedia, withFirst } from '../senses/place-media.ts'
 import { infillTokens } from './infill.ts'
 
 /** What turns texts into tokens. */
@@ -32,19 +36,54 @@ export async function preparePrompt(loaded: WorkerModel, command: PrepareCommand
   const startedMs = performance.now()
   const { prompt, maxOutputTokens: outputTokens } = command
   const limits = { contextLength: loaded.context.contextSize, outputTokens }
-  const { segments, reasoning, traced } = renderSegments(loaded, command)
+  const marked = markedPrompt(prompt)
+  const rendered = renderSegments(loaded, marked === undefined ? command : { ...command, prompt: marked.prompt })
+  const { segments, reasoning } = rendered
   await refuseFarTooLong(loaded.model, segments, limits)
-  const tokens = Uint32Array.from(promptTokens(loaded.model, prompt, segments))
+  const placed = marked === undefined ? undefined : await tokenizeWithMedia(loaded, segments, marked)
+  const tokens = Uint32Array.from(placed?.tokens ?? promptTokens(loaded.model, prompt, segments))
   if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must have at least one token')
   checkContextFit({ inputTokens: tokens.length, ...limits })
   const templateMs = Math.round(performance.now() - startedMs)
+  if (placed !== undefined) refuseUncomputable(placed)
   return {
     tokens,
-    lastMessage: loaded.context.forgets ? lastMessageOf(tokens, traced, loaded) : undefined,
+    ...(placed !== undefined && { slices: placed.slices }),
+    lastMessage: loaded.context.forgets ? lastMessageOf(tokens, { rendered, placed, marked }, loaded) : undefined,
     templateMs,
     format: requestFormat(loaded.format, prompt, reasoning === 'open'),
     reasoningFront: reasoningFront(command.reasoning, reasoning, loaded.thinksByDefault),
   }
+}
+
+/** The prompt with texts in place of its media; undefined without any. */
+export function markedPrompt(prompt: Prompt): MarkedPrompt | undefined {
+  return prompt.type === 'chat' && hasMedia(prompt) ? markMedia(prompt, randomHex()) : undefined
+}
+
+/** As `tokenizeSegmentsNow`, with media. */
+export async function tokenizeWithMedia(
+  { model, media: store }: Pick<WorkerModel, 'model' | 'media'>,
+  segments: readonly PromptSegment[],
+  { media, marks }: MarkedPrompt,
+): Promise<PlacedPrompt> {
+  if (store === undefined) throw new Error('a prompt has media, and the model has no projector')
+  const placed = await placeMedia(marks.split(segments, media), media, {
+    tokenize: (segment, index) => tokenize(model, segment, index),
+    store,
+  })
+  const { bos, shouldPrependBosToken } = model.tokens
+  return shouldPrependBosToken && bos !== null && placed.tokens[0] !== bos ? withFirst(bos, placed) : placed
+}
+
+/** The logits after a medium are not read. */
+function refuseUncomputable({ tokens, slices }: PlacedPrompt): void {
+  const { start, tokens: count } = slices.at(-1) ?? { start: 0, tokens: 0 }
+  if (start + count < tokens.length) return
+  throw new AppError(
+    'invalid-request',
+    'the prompt ends with a picture or a sound: it must end with text, such as the begin of an answer',
+  )
 }
 
 function promptTokens(model: TokenizingModel, prompt: Prompt, segments: readonly PromptSegment[]): readonly number[] {
@@ -71,10 +110,16 @@ export function bareTokens(model: TokenizingModel, segments: readonly PromptSegm
   return segments.flatMap((segment, index) => tokenize(model, segment, index))
 }
 
+type RenderedTokens = {
+  readonly rendered: Rendered
+  readonly placed: PlacedPrompt | undefined
+  readonly marked: MarkedPrompt | undefined
+}
+
 /** The tokens in front of the last message, where the template shows where it begins. */
 function lastMessageOf(
   tokens: Uint32Array,
-  traced: string | undefined,
+  { rendered: { traced }, placed, marked }: RenderedTokens,
   { model, vocabulary }: Pick<WorkerModel, 'model' | 'vocabulary'>,
 ): number | undefined {
   const bytes = traced === undefined ? undefined : lastMessageStart(traced, vocabulary.controlTexts)
@@ -84,6 +129,11 @@ function lastMessageOf(
   const end = tokens.findIndex((token, index) => {
     // The tokenizer may have added it in front of the text.
     if (index === 0 && shouldPrependBosToken && token === bos) return false
+    const medium = placed?.media.find(({ start, tokens: count }) => index >= start && index < start + count)
+    if (medium !== undefined) {
+      if (index === medium.start) left -= marked?.marks.of(medium.index).length ?? 0
+      return left < 0
+    }
     const { length } = vocabulary.bytesOf(token as Token)
     // Control tokens are visible in the prompt, but not in outputs.
     left -= length > 0 ? length : Buffer.byteLength(model.detokenize([token as Token], true))

@@ -1,11 +1,20 @@
 import type { LogitIndex } from '../../binding/context.ts'
+import type { Slice } from '../../binding/senses.ts'
 import type { Sequence } from '../../binding/sequence.ts'
+import type { Span } from '../../binding/spans.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { PrefillPacer } from './prefill-pacer.ts'
 import type { Round, Rounds } from './rounds.ts'
 
 /** The first step of a new model reads its weights from disk, so its time is not representative. */
 const warmUpTokens = { first: 1, measured: 16 }
+
+/** The media of a prompt. */
+export type MediaReading = {
+  readonly spans: readonly Span[]
+  /** The vectors of the span of this index, which may have to be computed in a round. */
+  vectorsOf(index: number, isOver: () => boolean): Promise<{ readonly slice: Slice; readonly vectors: Float32Array } | 'over'>
+}
 
 /** How a prompt is read. */
 export type Reading = {
@@ -19,6 +28,12 @@ export type Reading = {
   readonly onRead?: ((tokens: number) => void) | undefined
   /** Steps end where the sequence takes a checkpoint. */
   readonly stops?: Pick<Sequence, 'stops' | 'takeCheckpoint'> | undefined
+}
+
+/** How a prompt is read into a sequence. */
+export type SequenceReading = Omit<Reading, 'depth' | 'stops'> & {
+  readonly sequence: Sequence
+  readonly media?: MediaReading | undefined
 }
 
 /** `isLast`: the step has the last token. */
@@ -77,12 +92,58 @@ export async function readAtOnce<T>(
   return isRead
 }
 
+/** Reads tokens into a sequence, in steps. False: `isOver` ended it. */
+export async function readAll(tokens: readonly Token[], { sequence, media, ...reading }: SequenceReading): Promise<boolean> {
+  const rest = await readMedia(tokens, { sequence, media, ...reading })
+  return rest !== 'over' && readTexts(rest, { sequence, ...reading })
+}
+
+function readTexts(tokens: readonly Token[], { sequence, ...reading }: Omit<SequenceReading, 'media'>): Promise<boolean> {
+  return readInSteps(tokens, { ...reading, depth: sequence.nextTokenIndex, stops: sequence }, (step) => sequence.compute(step))
+}
+
+/** Reads tokens up to the end of their last medium, and returns the rest. */
+async function readMedia(
+  tokens: readonly Token[],
+  { sequence, media, ...reading }: SequenceReading,
+): Promise<readonly Token[] | 'over'> {
+  let rest = tokens
+  for (const [index, { start, tokens: count }] of media?.spans.entries() ?? []) {
+    const before = start - sequence.nextTokenIndex
+    if (before < 0 || before >= rest.length) continue
+    if (!(await readTexts(rest.slice(0, before), { sequence, ...reading }))) return 'over'
+    const found = await media?.vectorsOf(index, reading.isOver)
+    if (found === undefined || found === 'over') return 'over'
+    if (!(await readSlice(rest.slice(before, before + count), { sequence, ...reading, ...found }))) return 'over'
+    rest = rest.slice(before + count)
+  }
+  return rest
+}
+
+type SliceReading = Omit<SequenceReading, 'media'> & { readonly slice: Slice; readonly vectors: Float32Array }
+
+async function readSlice(tokens: readonly Token[], { sequence, slice, vectors, ...reading }: SliceReading): Promise<boolean> {
+  const start = sequence.nextTokenIndex
+  const length = vectors.length / slice.tokens
+  const compute = (step: Token[]) => {
+    const from = sequence.nextTokenIndex - start
+    return sequence.computeSlice(step, { slice, from, vectors: vectors.subarray(from * length, (from + step.length) * length) })
+  }
+  const isRead = slice.isCausal
+    ? await readInSteps(tokens, { ...reading, depth: start }, compute)
+    : await readAtOnce(tokens, reading, compute)
+  if (isRead && !slice.isCausal) reading.onRead?.(sequence.nextTokenIndex)
+  return isRead
+}
+
 /** Computes the tokens; several of them in steps, as a prompt. Calls `read` for the last one, in its step. */
 export async function readLast<T>(
-  unread: readonly Token[],
-  { sequence, ...reading }: Omit<Reading, 'depth'> & { readonly sequence: Sequence },
+  tokens: readonly Token[],
+  { sequence, media, ...reading }: SequenceReading,
   read: (index: LogitIndex) => T,
 ): Promise<T | 'over'> {
+  const unread = media === undefined ? tokens : await readMedia(tokens, { sequence, media, ...reading })
+  if (unread === 'over') return 'over'
   if (unread.length === 1) {
     // The request may have been cancelled while it waited for the round, as in `readInSteps`.
     return reading.rounds.join('tokens', async () => (reading.isOver() ? 'over' : sequence.computeLast(unread, read)))

@@ -2,7 +2,7 @@ import { AppError, messageOf } from '../../../../contract/errors.ts'
 import type { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { OpenContext } from '../context/context.ts'
-import { type Reading, readLast } from '../rounds/prefill.ts'
+import { readLast, type SequenceReading } from '../rounds/prefill.ts'
 import { sharedPrefix } from '../slots/slots.ts'
 import { logOfSum } from './scores.ts'
 
@@ -51,10 +51,10 @@ export class Guides {
 export class Guide {
   readonly #guides: Guides
   readonly #prompt: readonly Token[]
-  readonly #reading: Omit<Reading, 'depth'>
+  readonly #reading: Omit<SequenceReading, 'sequence'>
   #sequence: Sequence | undefined
 
-  constructor(guides: Guides, { prompt, reading }: { prompt: readonly Token[]; reading: Omit<Reading, 'depth'> }) {
+  constructor(guides: Guides, { prompt, reading }: { prompt: readonly Token[]; reading: Omit<SequenceReading, 'sequence'> }) {
     this.#guides = guides
     this.#prompt = prompt
     this.#reading = reading

@@ -5,7 +5,7 @@ import type { Model } from '../../binding/model.ts'
 import { SamplerChain, type SamplerStep } from '../../binding/sampler-chain.ts'
 import type { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
-import { type Reading, readLast } from '../rounds/prefill.ts'
+import { readLast, type SequenceReading } from '../rounds/prefill.ts'
 import type { ConstrainedOutput } from './constrained-output.ts'
 import { type Guidance, guided } from './guidance.ts'
 import { scoreToken, type TokenScore } from './scores.ts'
@@ -51,7 +51,7 @@ export type Steering = {
  * text, with log-probabilities and without, on one sequence and on several.
  */
 export function openTokenSource(
-  { model, reading }: { readonly model: Model; readonly reading: Omit<Reading, 'depth'> },
+  { model, reading }: { readonly model: Model; readonly reading: Omit<SequenceReading, 'sequence'> },
   { steps, biases: biasesAt, topLogprobs, constrained, inserted, speculation, forbidden }: Steering,
 ): TokenSource {
   const chain = new SamplerChain(model, steps)

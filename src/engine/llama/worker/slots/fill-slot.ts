@@ -1,5 +1,6 @@
+import type { Span } from '../../binding/spans.ts'
 import type { Token } from '../../binding/tokenizer.ts'
-import { type Reading, readInSteps } from '../rounds/prefill.ts'
+import { readAll, type SequenceReading } from '../rounds/prefill.ts'
 import type { PrefixStore } from './prefix-store.ts'
 import { reusable, type Slot, sharedPrefix } from './slots.ts'
 
@@ -15,6 +16,8 @@ export type KeptPrefixes = { readonly store: PrefixStore; readonly owner: string
 type Filling = {
   /** The tokens to fill the slot with, in order. */
   readonly tokens: readonly Token[]
+  /** Where media are among them. */
+  readonly spans: readonly Span[]
   /** Other slots of the same run; their tokens may be copied. */
   readonly others: Iterable<Slot>
   readonly prefixes: KeptPrefixes | undefined
@@ -26,13 +29,13 @@ type Filling = {
  * Keeps only the tokens of a slot that these begin with, after copying from another slot or from disk if that helps. Returns how many it
  * has: at most all but the last, which must be computed for its logits.
  */
-export async function keepPrefix(slot: Slot, { tokens, others, prefixes, lastMessage }: Filling): Promise<number> {
+export async function keepPrefix(slot: Slot, { tokens, spans, others, prefixes, lastMessage }: Filling): Promise<number> {
   const { sequence } = slot
   const before = tokens.slice(0, -1)
   await prefixes?.store.save(slot, before)
   slot.owner = prefixes?.owner
   await copyPrefix(slot, before, others)
-  await prefixes?.store.restore(slot, { owner: prefixes.owner, tokens: before })
+  await prefixes?.store.restore(slot, { owner: prefixes.owner, tokens: before, spans })
   await sequence.truncate(sharedPrefix(sequence.contextTokens, before))
   sequence.planStops({ tokens: tokens.length, lastMessage })
   const kept = sequence.nextTokenIndex
@@ -41,12 +44,9 @@ export async function keepPrefix(slot: Slot, { tokens, others, prefixes, lastMes
 }
 
 /** Fills a slot with these tokens except the last. False: `isOver` ended it. */
-export async function fillSlot(slot: Slot, filling: Filling, reading: Omit<Reading, 'depth'>): Promise<boolean> {
+export async function fillSlot(slot: Slot, filling: Filling, reading: Omit<SequenceReading, 'sequence'>): Promise<boolean> {
   const kept = await keepPrefix(slot, filling)
-  const { sequence } = slot
-  return readInSteps(filling.tokens.slice(kept, -1), { ...reading, depth: kept, stops: sequence }, (step) =>
-    sequence.compute(step),
-  )
+  return readAll(filling.tokens.slice(kept, -1), { ...reading, sequence: slot.sequence })
 }
 
 /** Copies from the slot with the longest shared prefix, if copying costs less than reading. */

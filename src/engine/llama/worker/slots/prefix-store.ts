@@ -2,6 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../../../contract/errors.ts'
 import type { Context } from '../../binding/context.ts'
+import type { Span } from '../../binding/spans.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
 import { shortHash } from '../../channel/short-hash.ts'
 import { addPrefix, checkPrefix, listPrefixes, type PrefixFile } from './prefix-files.ts'
@@ -64,12 +65,12 @@ export class PrefixStore {
   }
 
   /** Restores what the owner stored into a leased slot, if that shares more with the wanted tokens. */
-  async restore({ sequence }: Slot, wanted: OwnedTokens): Promise<void> {
+  async restore({ sequence }: Slot, wanted: OwnedTokens & { readonly spans: readonly Span[] }): Promise<void> {
     const file = pickRestored(this.#files, wanted, reusable({ sequence }, wanted.tokens))
     if (file === undefined) return
     try {
       await checkPrefix(file)
-      await sequence.loadStateFromFile(file.path)
+      await sequence.loadStateFromFile(file.path, wanted.spans)
     } catch (error) {
       this.#warnOnce(`a prefix could not be restored: ${messageOf(error)}`)
       await sequence.clearHistory()
@@ -93,13 +94,14 @@ export class PrefixStore {
   }
 }
 
-/** The inputs of a slot's contents besides its tokens: the model file, its adapters, llama.cpp, and the settings of the context. */
+/** The inputs of a slot's contents besides its tokens: the model file, its adapters and projector, llama.cpp, and the settings of the context. */
 export async function identityOf(options: LoadOptions, context: Context): Promise<string> {
-  const { modelPath, adapters = [], cacheTypeK = 'f16', cacheTypeV = 'f16', flashAttention, rope } = options
+  const { modelPath, mmprojPath, adapters = [], cacheTypeK = 'f16', cacheTypeV = 'f16', flashAttention, rope } = options
   const { llamaCppRelease, gpu } = context.model.llama
   return JSON.stringify([
     await identifyFile(modelPath),
     await Promise.all(adapters.map(async ({ path, scale }) => [...(await identifyFile(path)), scale])),
+    mmprojPath === undefined ? [] : await identifyFile(mmprojPath),
     [llamaCppRelease, gpu],
     [context.contextSize, cacheTypeK, cacheTypeV, flashAttention, rope],
   ])
