@@ -37,8 +37,13 @@ export type AttemptEnd = {
   readonly finishReasons?: readonly FinishReason[]
 }
 
-/** Why a server gets no requests for a while: it cannot be reached, fails requests, or fails its health checks. */
-export type EjectionReason = 'unreachable' | 'failures' | 'health-check'
+/**
+ * Why a server gets no requests for a while: it cannot be reached, fails requests, fails its health checks, or gives nobody a token while
+ * others do.
+ */
+export const ejectionReasons = ['unreachable', 'failures', 'health-check', 'silent'] as const
+
+export type EjectionReason = (typeof ejectionReasons)[number]
 
 /** Observes the attempts of one model, for metrics. */
 export interface FleetObserver {

@@ -217,7 +217,7 @@ function addAttemptTotals(registry: Registry, tallies: ReplicaTallies): void {
     'reason',
     {
       name: 'dragoman_replica_ejections_total',
-      help: 'How often the server got no more requests for a while: unreachable, failures or health-check.',
+      help: 'How often the server got no more requests for a while: unreachable, failures, health-check or silent.',
     },
     ({ ejections }) => ejections,
   )

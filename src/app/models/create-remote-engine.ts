@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
+import type { LoadedConfig } from '../../config/load.ts'
 import type { RemoteModelConfig } from '../../config/schema.ts'
 import { formatSettingsOf } from '../../config/sections/format-schema.ts'
+import { limitsOf } from '../../config/sections/limits-schema.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Engine } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media.ts'
@@ -14,6 +16,8 @@ import { readModelTemplate } from './templates/read-model-template.ts'
 
 type Surroundings = {
   readonly log: Logger
+  /** For models without limits of their own. */
+  readonly limits?: LoadedConfig['limits']
   readonly converter?: MediaConverter
   readonly env?: NodeJS.ProcessEnv
   /** Names sessions to routers. */
@@ -48,10 +52,11 @@ export function createRemote(config: RemoteModelConfig, given: Surroundings): Re
 function createEngine(
   config: RemoteModelConfig,
   endpoints: EndpointSource,
-  { log, converter, hash, observer, drains, checks, findTemplate }: Surroundings,
+  { log, limits = {}, converter, hash, observer, drains, checks, findTemplate }: Surroundings,
 ): Engine {
   const { id, server, protocol, upstreamModel, contextLength, slots, defaults, chatTemplate, addsBos } = config
   const checkNews = checks?.of(id)
+  const { stallMs } = limitsOf(limits, config.limits)
   return createRemoteEngine({
     id,
     endpoints,
@@ -64,6 +69,7 @@ function createEngine(
     ...(checkNews !== undefined && { checkNews }),
     ...(config.warmUp !== 'off' && { warmUp: config.warmUp }),
     connections: slots,
+    ...(stallMs !== undefined && { stallMs }),
     log,
     affinity: config.affinity,
     ...(observer !== undefined && { observer }),

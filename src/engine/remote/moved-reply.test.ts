@@ -27,7 +27,7 @@ async function silentServer(answerOfOther = fine) {
   })
   const watch = vi.spyOn(Replicas.prototype, 'watch').mockImplementationOnce((request) => {
     first.request = request
-    return { begun: () => undefined, ended: () => undefined }
+    return { begun: () => undefined, ended: () => false }
   })
   onTestFinished(() => {
     stream.mockRestore()

@@ -45,6 +45,8 @@ export type RemoteEngineOptions = FormatSettings & {
   readonly separatesMedia?: boolean
   /** The services that the servers offer besides language. */
   readonly services?: readonly ServiceKind[]
+  /** How long a reply may stop before its request ends: it moves earlier where it can. Absent: for ever. */
+  readonly stallMs?: number
   /** Parallel requests for each server. */
   readonly connections: number
   /** Whether servers of unknown kind are probed with small requests. False by default. */

@@ -49,12 +49,14 @@ export function virtualFleet(kind: (typeof profileNames)[number], count: number,
       while (true) {
         const lease = pool.acquire({ nowMs: time.nowMs, ...wanted })
         if (lease.type === 'lease') {
-          const { endpoint, confirm, learn, release, blame } = lease
+          const { endpoint, confirm, learn, cachedTokens, leave, release, blame } = lease
           return {
             endpoint,
             upstream,
             confirm,
             learn,
+            cachedTokens,
+            leave: () => leave(time.nowMs),
             release: (outcome) => release(outcome, time.nowMs),
             blame: () => blame(time.nowMs),
           }

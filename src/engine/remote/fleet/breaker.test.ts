@@ -44,6 +44,36 @@ test('each failed trial doubles the wait, up to half a minute; a good one closes
   expect(breaker.admitsAtMs(nowMs)).toBe(nowMs + 1000)
 })
 
+test('one that gives nobody a token comes back by one request, whatever its checks say', () => {
+  const reasons: string[] = []
+  const breaker = new Breaker({ random, onOpen: (reason) => reasons.push(reason) })
+  breaker.onSilent(0)
+  // Others that it loses meanwhile do not prolong the wait.
+  breaker.onSilent(500)
+  breaker.onCheck(true, 600)
+  expect([breaker.state(999), breaker.admitsAtMs(999), reasons]).toEqual(['open', 1000, ['silent']])
+  const silent = breaker.enter(1000)
+  breaker.onCheck(true, 1500)
+  expect([silent !== undefined, breaker.enter(1500), breaker.state(1500)]).toEqual([true, undefined, 'half-open'])
+  breaker.onSilent(6000)
+  if (silent !== undefined) breaker.leave(silent, 'neutral', 6000)
+  expect(breaker.admitsAtMs(6000)).toBe(8000)
+  const speaks = breaker.enter(8000)
+  if (speaks !== undefined) breaker.confirm(speaks)
+  expect([breaker.state(8000), reasons]).toEqual(['closed', ['silent']])
+})
+
+test('what another process has ejected gets one request', () => {
+  const reasons: string[] = []
+  const breaker = new Breaker({ random, onOpen: (reason) => reasons.push(reason) })
+  breaker.onEjectedElsewhere('silent', 0)
+  const trial = breaker.enter(0)
+  breaker.onCheck(true, 10)
+  expect([trial !== undefined, breaker.enter(10), breaker.state(10)]).toEqual([true, undefined, 'half-open'])
+  if (trial !== undefined) breaker.leave(trial, 'ok', 20)
+  expect([breaker.state(20), reasons]).toEqual(['closed', []])
+})
+
 test('auxiliary successes offset auxiliary failures, never failed generations', () => {
   const breaker = new Breaker({ random })
   const ask = (result: BreakerResult, nowMs: number) => {

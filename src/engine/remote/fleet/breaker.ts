@@ -57,6 +57,8 @@ export class Breaker {
   #hasFailedGeneration = false
   /** Since it opened, the endpoint was unreachable or failed a check: a good check then shows a change. */
   #wasSeenDown = false
+  /** It opened because the endpoint gave nobody a token while it passed its checks: good checks prove nothing. */
+  #isSilent = false
   /** Incremented by each opening and closing: requests that began before do not count afterwards. */
   #epoch = 0
 
@@ -173,11 +175,24 @@ export class Breaker {
     if (this.#openUntilMs !== undefined || this.#failures >= this.#options.failuresToOpen) this.#open(nowMs, 'failures')
   }
 
+  /** The endpoint gives nobody a token, although it passes its checks. Opens the breaker, or ends its trial. */
+  onSilent(nowMs: number): void {
+    if (this.state(nowMs) !== 'open') this.#open(nowMs, 'silent')
+  }
+
+  /** Another process has ejected the endpoint: the next request is a trial. */
+  onEjectedElsewhere(reason: EjectionReason, nowMs: number): void {
+    if (this.#openUntilMs !== undefined) return
+    this.#epoch += 1
+    this.#openUntilMs = nowMs
+    this.#isSilent = reason === 'silent'
+  }
+
   /**
    * The result of a health check. The first case that fits decides:
    *
-   * 1. A trial runs: a good check counts as the begin of its reply. A long prompt takes minutes, and other requests must not wait for it.
-   *    A failed one says nothing.
+   * 1. A trial runs: a good check counts as the begin of its reply, unless the endpoint was silent. A long prompt takes minutes, and other
+   *    requests must not wait for it. A failed one says nothing.
    * 2. A good check of an endpoint that was down ends the wait, without closing the breaker. It does not end the wait for one that is up
    *    and fails requests.
    * 3. A failed check while half-open counts as a trial, and several in a row open a closed breaker.
@@ -185,7 +200,7 @@ export class Breaker {
    */
   onCheck(isOk: boolean, nowMs: number): void {
     if (this.#trial !== undefined) {
-      if (isOk) this.confirm(this.#trial) // Case 1
+      if (isOk && !this.#isSilent) this.confirm(this.#trial) // Case 1
       return
     }
     this.#failedChecks = isOk ? 0 : this.#failedChecks + 1
@@ -220,6 +235,7 @@ export class Breaker {
     this.#wait(nowMs, this.#openings)
     this.#openings += 1
     this.#wasSeenDown = false
+    this.#isSilent = reason === 'silent'
   }
 
   #wait(nowMs: number, doublings: number): void {
@@ -237,5 +253,6 @@ export class Breaker {
     this.#trial = undefined
     this.#failures = 0
     this.#failedChecks = 0
+    this.#isSilent = false
   }
 }

@@ -1,7 +1,10 @@
 import type { CallOrigin } from '../../../contract/call-origin.ts'
+import { AppError } from '../../../contract/errors.ts'
 import type { TraceContext } from '../../../contract/tracing.ts'
-import type { AcquiredReplica, Replicas } from './replicas.ts'
+import type { AcquiredReplica } from './acquired-replica.ts'
+import type { Replicas } from './replicas.ts'
 import type { Progress, RetryState } from './retry/retry-rule.ts'
+import type { Stop } from './silence/silence.ts'
 
 /** One attempt of a request. It can be ended without ending the request. */
 export type MovableAttempt = {
@@ -9,8 +12,8 @@ export type MovableAttempt = {
   readonly signal: AbortSignal
   /** To be called at the first token. */
   begun(): void
-  /** To be called once, at the end of the attempt. */
-  ended(): void
+  /** To be called once, at the end of the attempt. Returns whether the replica has lost it: the conversation should not return there. */
+  ended(): boolean
 }
 
 /** The replica of an attempt. */
@@ -46,8 +49,8 @@ export function beginAttempt(
   { replicas, replica, state }: { readonly replicas: Deps; readonly replica: AcquiredReplica; readonly state: RetryState },
 ): MovableAttempt {
   const { signal: caller } = task
-  if (task.isAuxiliary || replicas.watch === undefined) return { signal: caller, begun: () => undefined, ended: () => undefined }
-  const { id } = replica.endpoint
+  if (task.isAuxiliary || replicas.watch === undefined) return { signal: caller, begun: () => undefined, ended: () => false }
+  const { endpoint, upstream, cachedTokens } = replica
   const moving = new AbortController()
   const onAbort = () => moving.abort(caller.reason)
   caller.addEventListener('abort', onAbort)
@@ -55,11 +58,13 @@ export function beginAttempt(
     if (state.hasMoved && !isDead) return false
     const progress = task.progress(replica)
     if (progress === undefined || (progress.hasBegun && !progress.canContinue)) return false
-    return replicas.hasUsable(new Set([id]), state.failed, state.unfit)
+    return replicas.hasUsable(new Set([endpoint.id]), state.failed, state.unfit)
   }
   const { begun, ended } = replicas.watch({
-    endpoint: replica.endpoint,
+    endpoint,
     promptTokens: task.promptTokens,
+    cachedTokens,
+    isBatching: upstream.profile.isBatching === true,
     received: () => task.received?.() ?? 0,
     canMove,
     end: (error) => moving.abort(error),
@@ -68,8 +73,20 @@ export function beginAttempt(
     signal: moving.signal,
     begun,
     ended: () => {
-      ended()
       caller.removeEventListener('abort', onAbort)
+      const isMoved = moving.signal.aborted && !caller.aborted
+      return ended(stopOf(caller)) || isMoved
     },
   }
+}
+
+/** Undefined: it was not stopped. */
+function stopOf({ aborted, reason }: AbortSignal): Stop | undefined {
+  if (!aborted) return undefined
+  return isTimeLimit(reason) ? 'limit' : 'caller'
+}
+
+/** Whether a request was stopped because its replica did not begin or continue its reply in time. */
+export function isTimeLimit(reason: unknown): reason is AppError {
+  return reason instanceof AppError && (reason.code === 'first-token-timeout' || reason.code === 'stall-timeout')
 }

@@ -45,8 +45,12 @@ export type Lease<Endpoint> = {
   readonly affinity?: AffinityOutcome
   /** The reply has begun: a half-open endpoint takes more requests from now on. */
   confirm(): void
+  /** Tokens of the prompt that the endpoint probably has in its cache. */
+  readonly cachedTokens: number
   /** Records how many of the prompt's tokens the endpoint had cached. */
   learn(inputTokens: number, cachedTokens: number): void
+  /** The conversation returns here only if no other endpoint may be used. */
+  leave(nowMs: number): void
   /** Must be called once. Further calls do nothing. */
   release(outcome: RequestOutcome, nowMs: number): void
   /** After a doubtful release: another endpoint has answered the same request. To be called once at most. */
@@ -223,7 +227,8 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     standings.wake(nowMs)
     const sought = this.#affinity.seek(request)
     const isFit = ({ endpoint }: Member<Endpoint>) => unfit?.has(endpoint.id) !== true
-    const isPreferred = ({ endpoint }: Member<Endpoint>) => unfit?.has(endpoint.id) !== true && avoid?.has(endpoint.id) !== true
+    const isPreferred = (member: Member<Endpoint>) =>
+      isFit(member) && avoid?.has(member.endpoint.id) !== true && sought?.hasLeft(member) !== true
     // In this order: neither avoided nor busy; avoided or unknown; busy.
     const member =
       sought?.choose(isPreferred) ??
@@ -273,6 +278,19 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     })
   }
 
+  /** The endpoint gives nobody a token. */
+  reportSilent(id: string, nowMs: number): void {
+    this.#change(id, nowMs, (member) => {
+      member.lastFailure = 'gives no tokens'
+      member.breaker.onSilent(nowMs)
+    })
+  }
+
+  /** Another process has ejected the endpoint. */
+  hearEjected(id: string, reason: EjectionReason, nowMs: number): void {
+    this.#change(id, nowMs, ({ breaker }) => breaker.onEjectedElsewhere(reason, nowMs))
+  }
+
   /** Another process has checked the endpoint and will do so again. A known and healthy endpoint is checked here only if it does not. */
   hearPassed(id: string, nowMs: number): void {
     this.#change(id, nowMs, (member) => {
@@ -313,7 +331,8 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   #leaseOf(member: Member<Endpoint>, { pass, sought, request }: Granted<Endpoint>): Lease<Endpoint> {
     const { nowMs } = request
     const placed = member.endpoint.isRouter === true ? undefined : sought?.place(member)
-    const tokens = Math.max(1, Math.ceil(request.tokens - (placed?.cachedTokens ?? 0)))
+    const { cachedTokens = 0 } = placed ?? {}
+    const tokens = Math.max(1, Math.ceil(request.tokens - cachedTokens))
     this.#turn += 1
     member.lastTurn = this.#turn
     member.activeRequests += 1
@@ -328,7 +347,9 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       confirm: () => {
         if (member.breaker.confirm(pass)) this.#update(member, nowMs)
       },
+      cachedTokens,
       learn: (inputTokens, cachedTokens) => placed?.learn(inputTokens, cachedTokens),
+      leave: (nowMs) => placed?.leave(nowMs),
       release: (outcome, nowMs) => {
         if (isReleased) return
         isReleased = true

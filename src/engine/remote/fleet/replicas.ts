@@ -2,19 +2,20 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { orAborted } from '../../../base/time-limit.ts'
 import type { WatchedSet } from '../../../base/watched-set.ts'
-import type { AffinityOutcome, FleetObserver } from '../../../contract/attempts.ts'
+import type { FleetObserver } from '../../../contract/attempts.ts'
 import type { DrainedServer } from '../../../contract/engine.ts'
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import type { EndpointSource } from '../endpoints/source.ts'
 import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
 import { hostOf } from '../transport/upstream-url.ts'
+import type { AcquiredReplica } from './acquired-replica.ts'
 import type { AffinityOptions } from './affinity/affinity.ts'
 import type { CheckNews } from './check-news.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
 import { startHealthChecks } from './health-check.ts'
 import { type MemberChange, Membership } from './membership.ts'
-import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool, type RequestOutcome } from './pool.ts'
+import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool } from './pool.ts'
 import { Shares, type WarmUp } from './shares/shares.ts'
 import type { SilentRequest, WatchedRequest } from './silence/silence.ts'
 import { SilenceWatch } from './silence-watch.ts'
@@ -34,26 +35,12 @@ type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered' | 'endpoints'> & {
   readonly drains: WatchedSet<string>
   readonly warmUp: WarmUp | undefined
   readonly checkNews?: CheckNews | undefined
+  /** How long a reply may stop before its request ends. Half of it is left for another replica. Absent: for ever. */
+  readonly stallMs?: number | undefined
   readonly observer?: FleetObserver | undefined
   /** Milliseconds of a monotonic clock. */
   now(): number
   random(): number
-}
-
-/** A replica, and the right to send it one request. */
-export type AcquiredReplica = {
-  readonly endpoint: Endpoint
-  readonly upstream: Upstream
-  /** Whether it has the prompt's longest known prefix. Absent for a request without affinity. */
-  readonly affinity?: AffinityOutcome
-  /** The reply has begun: a half-open replica takes more requests from now on. */
-  confirm(): void
-  /** Records how many of the prompt's tokens the replica had cached. */
-  learn(inputTokens: number, cachedTokens: number): void
-  /** Ends the right. To be called exactly once. */
-  release(outcome: RequestOutcome): void
-  /** After a doubtful outcome: another replica has answered the same request. */
-  blame(): void
 }
 
 /** The state of one replica, and its discovery. */
@@ -65,6 +52,7 @@ const noIds: ReadonlySet<string> = new Set()
 /** How often a waiting request looks for a free replica. */
 const pollEveryMs = 250
 const everySecondMs = 1000
+const readWorkMs = 2500
 
 /** The replicas of one model. Chooses one for each request, probes them and checks their health. */
 export class Replicas {
@@ -260,7 +248,7 @@ export class Replicas {
   }
 
   #acquired(lease: Lease<Endpoint>, { upstream }: KnownReplica): AcquiredReplica {
-    const { endpoint, affinity, confirm, learn } = lease
+    const { endpoint, affinity, confirm, learn, cachedTokens } = lease
     return {
       // Its key may have changed meanwhile.
       endpoint: this.#members.endpoints.get(endpoint.id) ?? endpoint,
@@ -268,6 +256,8 @@ export class Replicas {
       ...(affinity !== undefined && { affinity }),
       confirm,
       learn,
+      cachedTokens,
+      leave: () => lease.leave(this.#options.now()),
       release: (outcome) => {
         lease.release(outcome, this.#options.now())
         if (outcome.type === 'failed' && outcome.isRefused === true) this.#silence.onRefused(lease.endpoint.id)
@@ -346,13 +336,16 @@ export class Replicas {
   }
 
   #createSilence(): SilenceWatch {
-    const { now, log, probe } = this.#options
+    const { now, log, probe, stallMs = Number.POSITIVE_INFINITY } = this.#options
     return new SilenceWatch({
       ...this.#checking,
       model: probe.id,
       log,
       stopped: this.#closed.signal,
+      stalledMs: stallMs / 2,
       isEjected: (replicaId) => this.#pool.stateOf(replicaId, now()) !== 'closed',
+      readWork: (endpoint) => this.#readWork(endpoint),
+      onMute: (id) => this.#pool.reportSilent(id, now()),
       report: (id, isOk) => this.#reportCheck(id, isOk),
       avoid: (id, untilMs) => this.#pool.avoid(id, untilMs, now()),
     })
@@ -391,5 +384,16 @@ export class Replicas {
     const beganMs = now()
     await client.touch(endpoint, known.upstream.profile.health, signal)
     this.#silence.learnCheck(now() - beganMs)
+  }
+
+  /** A server that does not report its metrics now is judged without them. */
+  async #readWork(endpoint: Endpoint): Promise<string | undefined> {
+    const names = this.#discoveries.get(endpoint.id)?.upstream.profile.workMetrics
+    if (names === undefined) return undefined
+    const ended = new AbortController()
+    const cancelLimit = this.#checking.after(readWorkMs, () => ended.abort())
+    const lines = await this.#options.client.metrics(endpoint, names, ended.signal).catch(() => [])
+    cancelLimit()
+    return lines.length === 0 ? undefined : lines.join()
   }
 }

@@ -9,7 +9,10 @@ type SilenceWatchOptions = Omit<Parameters<typeof runCheck<Endpoint>>[0], 'pool'
   readonly model: string
   readonly log: Logger
   readonly stopped: AbortSignal
+  readonly stalledMs: number
   isEjected(replicaId: string): boolean
+  onMute(replicaId: string): void
+  readWork(endpoint: Endpoint): Promise<string | undefined>
   report(replicaId: string, isOk: boolean): void
   /** Uses the replica only if no other may be used. */
   avoid(replicaId: string, untilMs: number): void
@@ -22,11 +25,14 @@ const silentAfterMs = 2500
 export class SilenceWatch extends Silence {
   #ticking: NodeJS.Timeout | undefined
 
-  constructor({ model, log, stopped, isEjected, report, avoid, ...checking }: SilenceWatchOptions) {
+  constructor({ model, log, stopped, isEjected, stalledMs, onMute, readWork, report, avoid, ...checking }: SilenceWatchOptions) {
     const { now } = checking
     super({
       now,
       isEjected,
+      stalledMs,
+      onMute,
+      readWork,
       report,
       check: async (endpoint) => {
         let result: boolean | undefined

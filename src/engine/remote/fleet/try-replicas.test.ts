@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { AppError } from '../../../contract/errors.ts'
 import { profiles } from '../servers/profiles.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
+import type { AcquiredReplica } from './acquired-replica.ts'
 import type { ReplicaAttempt } from './movable-attempt.ts'
 import type { RequestOutcome } from './pool.ts'
-import type { AcquiredReplica } from './replicas.ts'
 import type { Progress } from './retry/retry-rule.ts'
-import type { SilentRequest } from './silence/silence.ts'
+import type { SilentRequest, Stop } from './silence/silence.ts'
 import { type AttemptResult, noProgress, type ReplicaTask, type RetryDeps, tryReplicas } from './try-replicas.ts'
 
 const broken = new UpstreamError({ type: 'truncated' }, 'it broke')
@@ -17,6 +17,7 @@ const closed = new AppError('model-unavailable', 'the model was unloaded')
 function fleet() {
   const released: [string, RequestOutcome['type']][] = []
   const blamed: string[] = []
+  const left: string[] = []
   const pauses: number[] = []
   const state = { isClosed: false, turn: 0 }
   const acquired = (): AcquiredReplica => {
@@ -27,6 +28,8 @@ function fleet() {
       confirm: () => undefined,
       release: ({ type }) => void released.push([id, type]),
       learn: () => undefined,
+      cachedTokens: 0,
+      leave: () => void left.push(id),
       blame: () => void blamed.push(id),
     }
   }
@@ -45,7 +48,7 @@ function fleet() {
     now: () => 0,
     random: () => 0.5,
   }
-  return { deps, released, blamed, pauses, state }
+  return { deps, released, blamed, left, pauses, state }
 }
 
 type Attempt = () => AttemptResult<string>
@@ -172,23 +175,25 @@ test('when the fleet is closed meanwhile, that is the reason', async () => {
 
 /** As `fleet`, with the requests that are watched for silence. */
 function watchedFleet() {
-  const { deps, released } = fleet()
-  const watched: (SilentRequest & { isEnded: boolean })[] = []
+  const { deps, released, left } = fleet()
+  const watched: (SilentRequest & { isEnded: boolean; stop?: Stop })[] = []
   const watch = (request: SilentRequest) => {
-    const one = { isEnded: false, ...request }
+    const one: (typeof watched)[number] = { isEnded: false, ...request }
     watched.push(one)
-    const end = () => {
+    const ended = (stop?: Stop) => {
       one.isEnded = true
+      if (stop !== undefined) one.stop = stop
+      return stop === 'limit'
     }
-    return { begun: end, ended: end }
+    return { begun: () => undefined, ended }
   }
-  return { deps: { ...deps, replicas: { ...deps.replicas, watch } }, released, watched }
+  return { deps: { ...deps, replicas: { ...deps.replicas, watch } }, released, left, watched }
 }
 
 const silent = new UpstreamError({ type: 'silent' }, 'lost')
 
 test('a request without a first token moves once, again only from a dead replica, and the client is not cancelled', async () => {
-  const { deps, watched, released } = watchedFleet()
+  const { deps, watched, released, left } = watchedFleet()
   const canMove: (boolean | undefined)[] = []
   const hasUsable = (...except: ReadonlySet<string>[]) => ['a', 'b', 'c'].some((id) => !except.some((ids) => ids.has(id)))
   const attempt = async ({ endpoint, signal }: ReplicaAttempt) => {
@@ -208,6 +213,24 @@ test('a request without a first token moves once, again only from a dead replica
     ['b', 'ok'],
   ])
   expect(watched.map(({ isEnded }) => isEnded)).toEqual([true, true])
+  expect(left).toEqual(['a'])
+})
+
+test.each([
+  ['first-token-timeout', 'limit', ['a']],
+  ['stall-timeout', 'limit', ['a']],
+  ['cancelled', 'caller', []],
+] as const)('a conversation leaves a replica that has lost its request: %s', async (code, stop, expected) => {
+  const { deps, watched, left } = watchedFleet()
+  const stopped = new AbortController()
+  const attempt = async ({ signal }: ReplicaAttempt) => {
+    stopped.abort(new AppError(code, 'over'))
+    signal.throwIfAborted()
+    return answers()
+  }
+  await expect(tryReplicas(deps, { ...task([]), signal: stopped.signal, attempt })).rejects.toThrow('over')
+  expect(watched[0]?.stop).toBe(stop)
+  expect(left).toEqual(expected)
 })
 
 test.each<[string, Partial<Progress>, boolean]>([

@@ -2,11 +2,12 @@ import type { CallerKeys } from '../../../contract/caller-keys.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { isCapabilityError } from '../servers/check-upstream.ts'
 import { toAppError, UpstreamError, type UpstreamFailure } from '../transport/upstream-error.ts'
+import type { AcquiredReplica } from './acquired-replica.ts'
 import type { AffinityKey } from './affinity/affinity.ts'
 import { type CallerAccess, callerAccess } from './caller-access.ts'
 import { beginAttempt, type MovableTask, type ReplicaAttempt } from './movable-attempt.ts'
 import type { RequestOutcome } from './pool.ts'
-import type { AcquiredReplica, Replicas } from './replicas.ts'
+import type { Replicas } from './replicas.ts'
 import { type FailureRow, type KeyOwner, rowOf } from './retry/failure-table.ts'
 import type { RetryBudget, SettleRetry } from './retry/retry-budget.ts'
 import { decide, type FailedAttempt, type Fleet, nextAttempt, type Progress, untried } from './retry/retry-rule.ts'
@@ -77,7 +78,7 @@ export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Pro
     } catch (error) {
       end = { type: 'failed', error: own === undefined ? error : own.clean(error) }
     } finally {
-      movable.ended()
+      if (movable.ended()) replica.leave()
     }
     const row = rowOfEnd(end, keyOwner(replica, own), signal)
     const outcome = outcomeOf(end, row, replica.endpoint.isRouter === true ? (task.client?.() ?? '') : undefined)

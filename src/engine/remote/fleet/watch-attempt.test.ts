@@ -3,8 +3,8 @@ import type { AttemptEnd, AttemptStart, EjectionReason } from '../../../contract
 import { AppError } from '../../../contract/errors.ts'
 import { profiles } from '../servers/profiles.ts'
 import { UpstreamError, type UpstreamFailure } from '../transport/upstream-error.ts'
+import type { AcquiredReplica } from './acquired-replica.ts'
 import { Pool, type RequestOutcome } from './pool.ts'
-import type { AcquiredReplica } from './replicas.ts'
 import { noProgress, type ReplicaTask, tryReplicas } from './try-replicas.ts'
 import { replyFacts } from './watch-attempt.ts'
 
@@ -26,6 +26,8 @@ async function observe(steps: readonly ((replica: AcquiredReplica) => void)[], o
     confirm: () => undefined,
     release: () => undefined,
     learn: () => undefined,
+    cachedTokens: 0,
+    leave: () => undefined,
     blame: () => undefined,
   })
   const deps = {
@@ -117,6 +119,18 @@ test('a cancelled attempt says so', async () => {
   }
   expect((await observe([stop], { signal: cancel.signal }))[0]).toMatchObject({ outcome: 'cancelled', error: 'cancelled' })
 })
+
+test.each(['first-token-timeout', 'stall-timeout'] as const)(
+  'one that a server did not answer in time has failed: %s',
+  async (code) => {
+    const limit = new AbortController()
+    const stop = () => {
+      limit.abort(new AppError(code, 'late'))
+      throw limit.signal.reason
+    }
+    expect((await observe([stop], { signal: limit.signal }))[0]).toMatchObject({ outcome: 'failed', error: code })
+  },
+)
 
 test.each<[EjectionReason, RequestOutcome]>([
   ['unreachable', { type: 'failed', reason: 'refused', isRefused: true }],

@@ -7,8 +7,9 @@ import { isCapabilityError } from '../servers/check-upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
+import type { AcquiredReplica } from './acquired-replica.ts'
+import { isTimeLimit } from './movable-attempt.ts'
 import type { RequestOutcome } from './pool.ts'
-import type { AcquiredReplica } from './replicas.ts'
 
 export type WatchDeps = { readonly observer?: FleetObserver | undefined; now(): number }
 
@@ -110,6 +111,7 @@ export function replyFacts(events: readonly EngineEvent[]): ReplyFacts {
 
 function howEnded(end: Ended, outcome: RequestOutcome, signal: AbortSignal): Pick<AttemptEnd, 'outcome' | 'error'> {
   if (end.type !== 'failed') return { outcome: 'ok' }
+  if (isTimeLimit(signal.reason)) return { outcome: 'failed', error: signal.reason.code }
   if (signal.aborted) return { outcome: 'cancelled', error: 'cancelled' }
   const error = errorType(end.error)
   return { outcome: error === 'silent' ? 'failed' : outcomes[outcome.type], error }

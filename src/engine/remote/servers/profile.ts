@@ -156,6 +156,10 @@ export type Profile = {
   readonly responses?: ResponsesTraits
   /** Properties of its Messages route that the protocol leaves open. */
   readonly messages?: MessagesTraits
+  /** Reads prompts beside generating: while it has requests, some of them advance. */
+  readonly isBatching?: true
+  /** Metrics that change while its engine works. Absent: it may have none. */
+  readonly workMetrics?: readonly string[]
   /** The route of health checks, below the server's root or its OpenAI base. */
   readonly health: { readonly path: string; readonly fromRoot: boolean }
 }

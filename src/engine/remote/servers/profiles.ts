@@ -75,6 +75,9 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   vllm: {
     ...plain,
     name: 'vllm',
+    isBatching: true,
+    // The first counts what comes out of steps; while the only prompt is read in parts, nothing does, but it takes memory.
+    workMetrics: ['vllm:iteration_tokens_total_sum', 'vllm:kv_cache_usage_perc'],
     scoresPrompts: true,
     ownFields: vllmFields,
     ownNames: vllmNames,
@@ -99,6 +102,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   aphrodite: {
     ...plain,
     name: 'aphrodite',
+    isBatching: true,
     scoresPrompts: true,
     ownFields: tokenizerFields,
     ownNames: vllmNames,
@@ -135,6 +139,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   sglang: {
     ...plain,
     name: 'sglang',
+    isBatching: true,
     scoresPrompts: true,
     ownFields: sglangFields,
     decodes: manyTypes,
@@ -286,6 +291,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   tgi: {
     ...plain,
     name: 'tgi',
+    isBatching: true,
     // Its chat accepts a presence penalty, a bias and `n`, and ignores them.
     fields: { seed: 'seed', frequencyPenalty: 'frequency_penalty' },
     maxTokens: 'max_tokens',

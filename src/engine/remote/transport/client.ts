@@ -50,6 +50,7 @@ type UpstreamRequest = {
 }
 
 const maxErrorBytes = 65_536
+const maxMetricsBytes = 4 * 1024 * 1024
 const sideConnections = 8
 /** Longer than the interval of health checks, and shorter than networks keep silent connections. */
 const sideKeepAliveMs = 60_000
@@ -117,6 +118,14 @@ export class UpstreamClient {
   async touch(endpoint: Endpoint, request: Omit<UpstreamRequest, 'method'>, signal: AbortSignal): Promise<void> {
     const { body } = await this.#send(this.#sideConnections, endpoint, { method: 'GET', ...request }, { signal, isTouch: true })
     body.drain()
+  }
+
+  /** The lines of `/metrics` that begin with one of these names. */
+  async metrics(endpoint: Endpoint, names: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+    const request = { method: 'GET', path: '/metrics', fromRoot: true } as const
+    const { body } = await this.#send(this.#sideConnections, endpoint, request, { signal })
+    const lines = (await body.readStart(maxMetricsBytes)).toString('utf8').split('\n')
+    return lines.filter((line) => names.some((name) => line.startsWith(name)))
   }
 
   async close(): Promise<void> {

@@ -24,7 +24,7 @@ export type UpstreamFailure =
     }
   /** The connection broke within the reply. */
   | { readonly type: 'truncated' }
-  /** We closed the connection before the first token: the server failed its health checks, or was removed. */
+  /** We closed the connection: the server failed its health checks, gave nobody a token, or was removed. */
   | { readonly type: 'silent' }
   /** It sent something that is not a reply: invalid JSON, or not an object. */
   | { readonly type: 'malformed' }

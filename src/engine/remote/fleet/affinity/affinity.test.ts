@@ -43,6 +43,29 @@ test('of several replicas that have read a prefix, the least loaded is chosen', 
   expect(idOf(take(pool, 1000, k))).toBe(first === '0' ? '1' : '0')
 })
 
+test('a conversation that has left a replica without an answer returns only where no other may be used, or after five minutes', () => {
+  const first = { affinityKeys: keys('turn 1', 'system') }
+  const next = { affinityKeys: keys('turn 2', 'turn 1', 'system') }
+  const pool = createPool([1, 1])
+  const lost = take(pool, 10, first)
+  lost.release({ type: 'neutral' }, 0)
+  expect(idOf(lost)).toBe('0')
+  lost.leave(0)
+  // The repeated turn and the next one, on a replica with more load; another conversation with its system prompt stays.
+  expect([first, next].map((turn) => idOf(take(pool, 10, turn)))).toEqual(['1', '1'])
+  expect(idOf(take(pool, 10, { affinityKeys: keys('other', 'system') }))).toBe('0')
+  expect(idOf(take(pool, 10, { ...first, unfit: new Set(['1']) }))).toBe('0')
+  expect(idOf(take(pool, 10, { ...first, avoid: new Set(['1']), nowMs: 300_000 }))).toBe('0')
+})
+
+test('one whose last message is rewritten does not return either', () => {
+  const pool = createPool([1, 1, 1])
+  take(pool, 10, { affinityKeys: keys('turn 1', 'system') }).release(ok, 0)
+  take(pool, 10, { affinityKeys: keys('turn 2', 'turn 1', 'system') }).leave(0)
+  for (let count = 0; count < 3; count++)
+    expect(idOf(take(pool, 10, { affinityKeys: keys('rewritten', 'turn 1', 'system') }))).not.toBe('0')
+})
+
 test('a prefix below a tenth of the prompt does not decide', () => {
   const pool = createPool([1, 1])
   const withShare = (share: number) => keys('k').map((key) => ({ ...key, share }))

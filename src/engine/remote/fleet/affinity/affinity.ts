@@ -1,4 +1,5 @@
 import type { AffinityOutcome } from '../../../../contract/attempts.ts'
+import { Departures } from './departures.ts'
 import { type PrefixKey, PrefixMemory } from './prefix-memory.ts'
 
 /** `share`: the length of the prefix as a part of the prompt, from 0 to 1. Absent for a caller's key, whose prefix is unknown. */
@@ -36,9 +37,13 @@ export type Placed = {
   readonly cachedTokens: number
   /** Records the number of cached tokens that the endpoint reported. */
   learn(inputTokens: number, cachedTokens: number): void
+  /** The conversation leaves the endpoint without an answer: for a while, it returns only if no other endpoint may be used. */
+  leave(nowMs: number): void
 }
 
 export type Sought<Member> = {
+  /** The conversation has left this endpoint without an answer. */
+  hasLeft(member: Member): boolean
   /** The least loaded of the endpoints that have the longest known prefix and are not too busy. */
   choose(fits: (member: Member) => boolean): Member | undefined
   /** Records that the request goes to this endpoint. */
@@ -65,6 +70,7 @@ export class Affinity<Member extends Holder> {
   readonly #members = new Map<number, Member>()
   /** Created with the first key. */
   #memory: PrefixMemory | undefined
+  readonly #departures = new Departures()
   /** Endpoints that have ever reported a cached token: only for these, a report of 0 means something. */
   readonly #reporting = new WeakSet<Member>()
 
@@ -94,6 +100,7 @@ export class Affinity<Member extends Holder> {
     }))
     const deciding = known.filter(({ key, holders }) => holders.length > 0 && decides(key))
     return {
+      hasLeft: ({ number }) => this.#departures.has(affinityKeys, number, nowMs),
       choose: (fits) => {
         const mean = this.#standings.meanLoad
         for (const { key, holders } of deciding) {
@@ -124,6 +131,7 @@ export class Affinity<Member extends Holder> {
               else memory.confirm(key, member.number)
             }
           },
+          leave: (nowMs) => this.#departures.note(affinityKeys, member.number, nowMs),
         }
       },
     }

@@ -70,9 +70,9 @@ export const failureTable = {
     atRouter: 'again',
   },
   silent: {
-    when: 'before the first token, the server fails its checks or is removed',
+    when: 'silence: the server fails its checks, gives nobody a token, or is removed',
     about: 'the server',
-    // Its failed checks have already counted.
+    // Its checks, or the requests that it lost, have already counted.
     breaker: 'nothing',
     attempts: 4,
     continues: true,

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { isLost, Silence, silenceTickMs } from './silence.ts'
+import { isLost } from './lost.ts'
+import { Silence, type SilentRequest, silenceTickMs } from './silence.ts'
 
-const situation = { nowMs: 20_000, isEjected: false, downMs: 15_000, isCheckOverdue: false, p95Ms: 1000 }
+const situation = {
+  nowMs: 20_000,
+  isEjected: false,
+  downMs: 15_000,
+  isCheckOverdue: false,
+  isMute: false,
+  stalledMs: 60_000,
+  p95Ms: 1000,
+}
 const request = { beganMs: 9000, hasToken: false, progressMs: undefined, hasLeft: false }
 /** Its last byte came 10 seconds ago. */
 const begun = { hasToken: true, progressMs: 10_000 }
@@ -17,6 +26,11 @@ describe('a request is lost', () => {
     ['at once when the replica is ejected', true, { isEjected: true, beganMs: 14_999 }],
     ['not by a failure before it began: it is a trial', false, { isEjected: true, beganMs: 15_001 }],
     ['not by an ejection whose replica answers its checks', false, { isEjected: true, downMs: undefined }],
+    ['when the replica gives nobody anything, whatever its checks say', true, { downMs: undefined, isMute: true }],
+    ['with its reply, when the replica gives nobody anything', true, { ...begun, downMs: undefined, isMute: true }],
+    ['not for that, while bytes come', false, { ...begun, isMute: true, progressMs: 10_001 }],
+    ['with its reply, when that has stopped for very long', true, { ...begun, downMs: undefined, stalledMs: 10_000 }],
+    ['not with its reply before that', false, { ...begun, downMs: undefined, stalledMs: 10_001 }],
     ['at once when the replica leaves', true, { hasLeft: true, beganMs: 19_999, downMs: undefined }],
     ['not while it makes progress', false, { isEjected: true, hasLeft: true, progressMs: 10_001 }],
     ['when its progress has stopped for 10 seconds', true, { isEjected: true, progressMs: 10_000 }],
@@ -38,11 +52,19 @@ const endpoint = { id: 'a', url: 'http://a/v1', weight: 1 }
 /** One replica, of which the test plays the checks; `pass` lets seconds pass. */
 function watched() {
   let nowMs = 0
-  const state = { answers: true, isEjected: false, canMove: true, canMoveFromDead: false, bytes: 0 }
+  const state = {
+    answers: true,
+    isEjected: false,
+    canMove: true,
+    canMoveFromDead: false,
+    bytes: 0,
+    work: undefined as string | undefined,
+  }
   const checksAt: number[] = []
   const movedAt: number[] = []
   const endedWith: string[] = []
   const doubtsAt: number[] = []
+  const muted: string[] = []
   const pending: { readonly atMs: number; settle(isOk: boolean): void }[] = []
   const silence = new Silence({
     now: () => nowMs,
@@ -58,6 +80,9 @@ function watched() {
     },
     onMove: () => undefined,
     onDoubt: () => void doubtsAt.push(nowMs),
+    readWork: async () => state.work,
+    onMute: (id) => void muted.push(id),
+    stalledMs: 60_000,
   })
   let failures = 0
   const settle = async () => {
@@ -75,17 +100,32 @@ function watched() {
       await settle()
     }
   }
-  const watch = (promptTokens = 100) =>
+  const watch = (promptTokens = 100, options: Partial<SilentRequest> = {}) =>
     silence.watch({
       endpoint,
       promptTokens,
+      isBatching: true,
       received: () => state.bytes,
       canMove: (isDead) => state.canMove || (isDead && state.canMoveFromDead),
       end: ({ failure }) => {
         movedAt.push(nowMs)
         endedWith.push(failure.type)
       },
+      ...options,
     })
+  /** Another replica gives a token. */
+  const other = () => {
+    const one = watch(100, { endpoint: { ...endpoint, id: 'b' }, received: () => 0 })
+    one.begun()
+    one.ended()
+  }
+  /** Lets seconds pass in which another replica gives tokens. */
+  const passBusy = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      await pass(1)
+      other()
+    }
+  }
   /** The model has taken that long for 20 prompts. */
   const learn = async (seconds: number) => {
     silence.learnCheck(2)
@@ -102,7 +142,7 @@ function watched() {
   const skip = (seconds: number) => {
     nowMs += seconds * 1000
   }
-  return { state, pass, skip, watch, learn, silence, checksAt, movedAt, endedWith, doubtsAt }
+  return { state, pass, passBusy, skip, watch, other, learn, silence, checksAt, movedAt, endedWith, doubtsAt, muted }
 }
 
 test('a replica is checked every second while a request waits longer than usual, and not before', async () => {
@@ -300,10 +340,10 @@ test('one that nothing can continue is given up a minute after its last byte, if
   }
 })
 
-test('a reply that stops in the middle stays where the checks are answered', async () => {
+test('a reply that stops in the middle stays where the checks are answered, for a minute', async () => {
   const { watch, pass, movedAt } = watched()
   watch().begun()
-  await pass(60)
+  await pass(59)
   expect(movedAt).toEqual([])
 })
 
@@ -339,6 +379,9 @@ test('where all replicas are silent, at most 64 checks run together', async () =
     report: () => undefined,
     onMove: () => undefined,
     onDoubt: () => undefined,
+    readWork: async () => undefined,
+    onMute: () => undefined,
+    stalledMs: 60_000,
   })
   const request = { received: () => 0, canMove: () => false, end: () => undefined }
   for (let replica = 0; replica < 200; replica++) silence.watch({ endpoint: { ...endpoint, id: `r${replica}` }, ...request })
@@ -349,4 +392,175 @@ test('where all replicas are silent, at most 64 checks run together', async () =
     await new Promise(setImmediate)
   }
   expect(most).toBe(64)
+})
+
+describe('on a replica that passes its checks and gives nobody anything, while another one gives tokens,', () => {
+  test.each([
+    { usual: 1, moves: 5000 },
+    { usual: 2, moves: 6000 },
+  ])('a request of usually $usual s to its first token moves after $moves ms', async ({ usual, moves }) => {
+    const { learn, watch, passBusy, movedAt, endedWith } = watched()
+    const startMs = await learn(usual)
+    watch()
+    await passBusy(20)
+    expect(movedAt[0]).toBeGreaterThanOrEqual(startMs + moves)
+    expect(movedAt[0]).toBeLessThanOrEqual(startMs + moves + 1000)
+    expect([movedAt.length, endedWith]).toEqual([1, ['silent']])
+  })
+
+  test('a request is judged by the time to read its whole prompt, since nobody knows what is still cached', async () => {
+    const { learn, watch, passBusy, movedAt } = watched()
+    const startMs = await learn(1)
+    // Usually 8 s.
+    watch(800, { cachedTokens: 799 })
+    await passBusy(23)
+    expect(movedAt).toEqual([])
+    await passBusy(2)
+    expect(movedAt[0]).toBeGreaterThanOrEqual(startMs + 24_000)
+  })
+
+  test('it is ejected when it has lost two requests in a row, and again with each further one', async () => {
+    const { learn, watch, passBusy, muted } = watched()
+    await learn(1)
+    watch()
+    await passBusy(8)
+    expect(muted).toEqual([])
+    watch()
+    await passBusy(8)
+    expect(muted).toEqual(['a'])
+    watch()
+    await passBusy(8)
+    expect(muted).toEqual(['a', 'a'])
+  })
+
+  test('an answer in between shows that it lives, and a reply that only begins does not', async () => {
+    for (const isAnswer of [true, false]) {
+      const { learn, watch, passBusy, muted } = watched()
+      await learn(1)
+      watch()
+      await passBusy(8)
+      const lives = watch()
+      lives.begun()
+      if (isAnswer) lives.ended()
+      else await passBusy(12)
+      watch()
+      await passBusy(8)
+      expect([isAnswer, muted]).toEqual([isAnswer, isAnswer ? [] : ['a', 'a']])
+    }
+  })
+
+  test('bytes of any reply keep all of its requests', async () => {
+    const { learn, watch, passBusy, state, movedAt } = watched()
+    await learn(1)
+    const reading = watch(100, { received: () => state.bytes })
+    watch(100, { received: () => 0 })
+    for (let round = 0; round < 10; round++) {
+      state.bytes += 10
+      await passBusy(4)
+    }
+    expect(movedAt).toEqual([])
+    reading.ended()
+  })
+
+  test('requests that their callers give up after that time, or that reach a limit, count as well', async () => {
+    const { learn, watch, passBusy, muted } = watched()
+    await learn(1)
+    const stops = ['caller', 'limit'] as const
+    for (const stop of stops) {
+      // Nobody else could take it.
+      const one = watch(100, { canMove: () => false, isBatching: false })
+      await passBusy(stop === 'caller' ? 121 : 2)
+      expect(one.ended(stop)).toBe(true)
+    }
+    expect(muted).toEqual(['a'])
+  })
+
+  test('a reply that has stopped moves after ten seconds, and one that cannot be continued is given up after a minute', async () => {
+    for (const canMove of [true, false]) {
+      const { watch, passBusy, state, movedAt, endedWith } = watched()
+      state.canMove = canMove
+      watch().begun()
+      await passBusy(70)
+      expect([canMove, Math.floor((movedAt[0] ?? 0) / 1000), endedWith]).toEqual(
+        canMove ? [true, 10, ['silent']] : [false, 60, ['truncated']],
+      )
+    }
+  })
+
+  test('a request stays for two minutes where prompts are read one after the other, and ten times as long as usual', async () => {
+    const { learn, watch, passBusy, movedAt } = watched()
+    const startMs = await learn(1)
+    watch(100, { isBatching: false })
+    await passBusy(119)
+    expect(movedAt).toEqual([])
+    await passBusy(2)
+    expect(movedAt[0]).toBeGreaterThanOrEqual(startMs + 120_000)
+  })
+})
+
+test('a prompt of a minute stays where the numbers of the engine show that it works', async () => {
+  const { learn, watch, passBusy, state, movedAt, muted } = watched()
+  await learn(1)
+  const one = watch()
+  for (let second = 0; second < 60; second++) {
+    state.work = `${second}`
+    await passBusy(1)
+  }
+  expect(movedAt).toEqual([])
+  expect(one.ended('caller')).toBe(false)
+  expect(muted).toEqual([])
+})
+
+test('where the numbers of the engine stand still, no other replica has to show that it is at fault', async () => {
+  const { learn, watch, pass, state, movedAt, muted } = watched()
+  const startMs = await learn(1)
+  state.work = 'stands'
+  watch()
+  watch()
+  await pass(20)
+  expect(movedAt).toHaveLength(2)
+  expect(movedAt[0]).toBeGreaterThan(startMs + 5000)
+  expect(movedAt[0]).toBeLessThan(startMs + 8000)
+  expect(muted).toEqual(['a'])
+})
+
+test('while the replica gives others tokens, a prompt of a minute stays', async () => {
+  const { learn, watch, passBusy, movedAt, muted } = watched()
+  await learn(1)
+  const slow = watch()
+  for (let round = 0; round < 15; round++) {
+    const quick = watch()
+    await passBusy(2)
+    quick.begun()
+    await passBusy(2)
+    quick.ended()
+  }
+  expect(movedAt).toEqual([])
+  expect(slow.ended('caller')).toBe(false)
+  expect(muted).toEqual([])
+})
+
+test('where no other replica gives tokens either, nothing is known: the request stays, and its caller may leave with it', async () => {
+  const { learn, watch, pass, movedAt, muted } = watched()
+  await learn(1)
+  const [patient, hasty] = [watch(), watch()]
+  await pass(3)
+  expect(hasty.ended('caller')).toBe(false)
+  await pass(60)
+  expect(movedAt).toEqual([])
+  expect(patient.ended('caller')).toBe(true)
+  expect(muted).toEqual([])
+})
+
+test('a reply that stops for a minute moves, although its replica gives others tokens', async () => {
+  const { watch, passBusy, movedAt, muted } = watched()
+  watch().begun()
+  for (let second = 0; second < 62; second++) {
+    const one = watch()
+    one.begun()
+    one.ended()
+    await passBusy(1)
+  }
+  expect(movedAt).toEqual([60_000])
+  expect(muted).toEqual([])
 })

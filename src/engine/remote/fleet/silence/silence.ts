@@ -2,12 +2,18 @@ import type { Endpoint } from '../../transport/client.ts'
 import { UpstreamError } from '../../transport/upstream-error.ts'
 import { CheckLatency } from './check-latency.ts'
 import { FirstTokenTimes } from './first-token-times.ts'
+import { batching, isLost, type Patience, patienceMs, unbatched, type Waited } from './lost.ts'
+import { SignsOfLife } from './signs-of-life.ts'
 
 /** A request that a replica answers. */
 export type SilentRequest = {
   readonly endpoint: Endpoint
   /** Absent if the time to the first token says nothing about other requests. */
   readonly promptTokens?: number | undefined
+  /** Those of them that the replica probably has in its cache. Absent: 0. */
+  readonly cachedTokens?: number
+  /** The replica reads prompts beside generating. */
+  readonly isBatching?: boolean
   /** Bytes received so far: a sign of life, even if only the progress of the prompt. */
   received(): number
   /**
@@ -18,8 +24,18 @@ export type SilentRequest = {
   end(error: UpstreamError): void
 }
 
-/** To be called at the first token and at the end of the attempt. */
-export type WatchedRequest = { begun(): void; ended(): void }
+/** Who stopped a request: its caller, or a limit of time. */
+export type Stop = 'caller' | 'limit'
+
+export type WatchedRequest = {
+  /** To be called at the first token. */
+  begun(): void
+  /**
+   * To be called at the end of the attempt. Returns whether the replica has lost the request: it should not be the first to get it when it
+   * is sent again.
+   */
+  ended(stop?: Stop): boolean
+}
 
 type SilenceOptions = {
   /** Milliseconds of a monotonic clock. */
@@ -27,22 +43,25 @@ type SilenceOptions = {
   isEjected(replicaId: string): boolean
   /** A health check. Undefined if it was interrupted. */
   check(endpoint: Endpoint): Promise<boolean | undefined>
+  /** The numbers of the replica's engine that change while that works. Undefined: they are not known. */
+  readWork(endpoint: Endpoint): Promise<string | undefined>
   /** Reports the result of such a check, to be passed to `onCheck` like those of other checks. */
   report(replicaId: string, isOk: boolean): void
   onMove(endpoint: Endpoint, waitedMs: number): void
+  /** Called when a replica has lost several requests in a row while others gave tokens, and at each further one. */
+  onMute(replicaId: string): void
   /** Called at each tick for a replica that a request was moved away from, until it answers a check or is ejected. */
   onDoubt(replicaId: string): void
+  /** A reply that has begun moves when no bytes have come for this time. */
+  readonly stalledMs: number
 }
 
 type Waiting = SilentRequest & {
-  readonly beganMs: number
-  /** The first token has arrived. */
-  hasToken: boolean
+  -readonly [Key in keyof Waited]: Waited[Key]
+} & {
   seenBytes: number
-  /** When bytes were last seen to arrive. */
-  progressMs: number | undefined
-  /** Its replica has left the fleet. */
-  hasLeft: boolean
+  /** It has been counted as lost by its replica. */
+  isCounted: boolean
 }
 
 /** A replica with requests, or in doubt. */
@@ -65,8 +84,6 @@ type Watched = {
 export const silenceTickMs = 250
 const checkEveryMs = 1000
 
-/** A reply that made progress is left alone until no bytes have come for this time. */
-const progressHoldsMs = 10_000
 /** A reply that has begun and cannot be moved is given up when no bytes have come for this time. */
 const givenUpMs = 60_000
 /** A request that has moved before moves again after waiting this long on an ejected replica. */
@@ -77,37 +94,10 @@ const maxChecks = 64
 const usualFirstTokenMs = 2500
 /** The usual pause between two pieces of a reply, and the usual time of a reply that is not streamed. */
 const usualPauseMs = 5000
-
-type Situation = {
-  readonly nowMs: number
-  readonly isEjected: boolean
-  readonly downMs: number | undefined
-  /** A check has waited longer than checks take, and nothing else has come from the replica. */
-  readonly isCheckOverdue: boolean
-  /** The 95th percentile of the time to the first token of such requests. */
-  readonly p95Ms: number
-}
-
-/**
- * Whether a request is lost, and should move to another replica. The first case that fits decides:
- *
- * 1. Bytes have come lately: no.
- * 2. Its replica has left the fleet, and the first token is missing: yes.
- * 3. Its replica cannot be reached, and is ejected: yes, even if the reply has begun.
- * 4. The reply has begun: no.
- * 5. Its replica has failed a check, or has one that is overdue, and the request has waited twice the usual time: yes.
- * 6. Otherwise no: a slow prompt on a replica that answers its checks is left alone.
- */
-export function isLost(request: Pick<Waiting, 'beganMs' | 'hasToken' | 'progressMs' | 'hasLeft'>, situation: Situation): boolean {
-  const { beganMs, hasToken, progressMs, hasLeft } = request
-  const { nowMs, isEjected, downMs, isCheckOverdue, p95Ms } = situation
-  if (progressMs !== undefined && nowMs - progressMs < progressHoldsMs) return false // Case 1
-  if (hasLeft && !hasToken) return true // Case 2
-  const isDown = downMs !== undefined && downMs >= beganMs
-  if (isDown && isEjected) return true // Case 3
-  if (hasToken) return false // Case 4
-  return (isDown || isCheckOverdue) && nowMs - (progressMs ?? beganMs) >= 2 * p95Ms // Cases 5 and 6
-}
+/** A caller who waits longer than this for a replica that gives nobody anything has given it up. */
+const callers: Patience = batching
+/** This many lost requests in a row show that a replica gives nobody a token. */
+const lossesOfMute = 2
 
 /**
  * Watches requests, and learns how long their first tokens take. While a request waits longer than 95 % of its size, or its reply has
@@ -117,6 +107,7 @@ export class Silence {
   readonly #options: SilenceOptions
   readonly #times = new FirstTokenTimes()
   readonly #latency = new CheckLatency()
+  readonly #signs = new SignsOfLife()
   readonly #watched = new Map<string, Watched>()
   #runningChecks = 0
 
@@ -132,7 +123,15 @@ export class Silence {
   watch(request: SilentRequest): WatchedRequest {
     const { endpoint, promptTokens } = request
     const beganMs = this.#options.now()
-    const waiting: Waiting = { beganMs, hasToken: false, seenBytes: 0, progressMs: undefined, hasLeft: false, ...request }
+    const waiting: Waiting = {
+      beganMs,
+      hasToken: false,
+      seenBytes: 0,
+      progressMs: undefined,
+      hasLeft: false,
+      isCounted: false,
+      ...request,
+    }
     const watched = this.#watched.get(endpoint.id) ?? newlyWatched(endpoint)
     this.#watched.set(endpoint.id, watched)
     watched.requests.add(waiting)
@@ -142,9 +141,15 @@ export class Silence {
         waiting.hasToken = true
         this.#onAlive(watched)
         waiting.progressMs = watched.aliveMs
-        if (promptTokens !== undefined) this.#times.learn(promptTokens, watched.aliveMs - beganMs)
+        this.#signs.noteToken(endpoint.id, watched.aliveMs)
+        if (promptTokens !== undefined) this.#times.learn(unreadTokens(request), watched.aliveMs - beganMs)
       },
-      ended: () => this.#end(waiting),
+      ended: (stop) => {
+        const isLost = waiting.isCounted || (stop !== undefined && this.#isLostBy(waiting, stop))
+        if (!isLost && waiting.hasToken) this.#signs.noteAnswer(endpoint.id)
+        this.#end(waiting)
+        return isLost
+      },
     }
   }
 
@@ -157,6 +162,8 @@ export class Silence {
         if (bytes === waiting.seenBytes) continue
         waiting.seenBytes = bytes
         waiting.progressMs = nowMs
+        if (waiting.hasToken) this.#signs.noteToken(replicaId, nowMs)
+        else this.#signs.noteBytes(replicaId, nowMs)
         this.#onAlive(watched)
       }
       // Counted, not measured: a pause of this process is not the replica's.
@@ -164,7 +171,9 @@ export class Silence {
       this.#moveLost(replicaId)
       if (watched.isInDoubt) this.#onDoubt(watched)
       const isDue = nowMs - watched.checkedMs >= checkEveryMs && this.#runningChecks < maxChecks
-      if (isDue && (watched.isInDoubt || this.#isSuspect(watched))) void this.#check(watched)
+      if (!isDue || !(watched.isInDoubt || this.#isSuspect(watched))) continue
+      void this.#check(watched)
+      void this.#readWork(watched.endpoint)
     }
   }
 
@@ -188,8 +197,14 @@ export class Silence {
     this.#moveLost(replicaId)
   }
 
+  /** Whether the replica has given somebody something since then. */
+  hasGiven(replicaId: string, sinceMs: number): boolean {
+    return this.#signs.lastMs(replicaId) >= sinceMs
+  }
+
   /** The replica has left the fleet. */
   onLeft(replicaId: string): void {
+    this.#signs.forget(replicaId)
     const watched = this.#watched.get(replicaId)
     if (watched === undefined) return
     for (const waiting of watched.requests) waiting.hasLeft = true
@@ -226,6 +241,42 @@ export class Silence {
     if (watched?.requests.delete(waiting) === true) this.#forgetUnused(watched)
   }
 
+  /** Whether a request that is stopped was lost by its replica. One that reaches a limit of time is lost in any case. */
+  #isLostBy(waiting: Waiting, stop: Stop): boolean {
+    const isLimit = stop === 'limit'
+    if (this.#isMuteFor(waiting, isLimit ? { times: 0, leastMs: 0 } : patienceOf(waiting))) this.#countLoss(waiting)
+    return isLimit || this.#muteMs(waiting) >= this.#patienceMs(waiting, callers)
+  }
+
+  /** Whether the replica has given nobody anything for this long, while others have given tokens, or its engine stands still. */
+  #isMuteFor(waiting: Waiting, patience: Patience): boolean {
+    const muteMs = this.#muteMs(waiting)
+    if (waiting.promptTokens === undefined || muteMs < patience.leastMs) return false
+    const { id } = waiting.endpoint
+    const nowMs = this.#options.now()
+    const atLeastMs = this.#patienceMs(waiting, patience)
+    if (muteMs < atLeastMs) return false
+    return this.#signs.hasOther(id, nowMs - muteMs) || this.#signs.stillMs(id, nowMs) > Math.max(atLeastMs, batching.leastMs)
+  }
+
+  /** How long the replica has given nobody anything while the request waited. */
+  #muteMs({ endpoint, progressMs, beganMs }: Waiting): number {
+    return this.#options.now() - Math.max(progressMs ?? beganMs, this.#signs.lastMs(endpoint.id))
+  }
+
+  /** Judged by the whole prompt: the replica may have lost what it had cached. */
+  #patienceMs(waiting: Waiting, patience: Patience): number {
+    const { promptTokens } = waiting
+    return patienceMs(waiting, patience, promptTokens === undefined ? undefined : this.#times.p95(promptTokens))
+  }
+
+  #countLoss(waiting: Waiting): void {
+    if (waiting.isCounted) return
+    waiting.isCounted = true
+    const { id } = waiting.endpoint
+    if (this.#signs.countLoss(id) >= lossesOfMute) this.#options.onMute(id)
+  }
+
   /**
    * What becomes of lost requests:
    *
@@ -237,19 +288,22 @@ export class Silence {
     const watched = this.#watched.get(replicaId)
     if (watched === undefined) return
     const { requests, downMs, silentTicks = 0 } = watched
-    const { now, isEjected, onMove } = this.#options
+    const { now, isEjected, onMove, stalledMs } = this.#options
     const nowMs = now()
     const isCheckOverdue = silentTicks * silenceTickMs >= this.#latency.overdueMs
-    const state = { nowMs, downMs, isCheckOverdue, isEjected: downMs !== undefined && isEjected(replicaId) }
+    const state = { nowMs, downMs, isCheckOverdue, stalledMs, isEjected: downMs !== undefined && isEjected(replicaId) }
+    const isSilent = downMs !== undefined || isCheckOverdue
     for (const waiting of requests) {
-      if (downMs === undefined && !isCheckOverdue && !waiting.hasLeft) continue
-      if (!isLost(waiting, { p95Ms: this.#p95Of(waiting), ...state })) continue
-      const isMove = waiting.canMove(state.isEjected && nowMs - (waiting.progressMs ?? waiting.beganMs) >= deadAfterMs)
-      if (!isMove && !isGivenUp(waiting, nowMs)) continue // Case 3
-      watched.isInDoubt = !waiting.hasLeft
+      const isMute = this.#isMuteFor(waiting, patienceOf(waiting))
+      if (!isLost(waiting, { p95Ms: isSilent ? this.#p95Of(waiting) : 0, isMute, ...state })) continue
+      const silentMs = nowMs - (waiting.progressMs ?? waiting.beganMs)
+      const isMove = waiting.canMove(state.isEjected && silentMs >= deadAfterMs)
+      if (isMute) this.#countLoss(waiting)
+      if (!isMove && !(waiting.hasToken && (isSilent || isMute) && silentMs >= givenUpMs)) continue // Case 3
+      watched.isInDoubt = isSilent && !waiting.hasLeft
       this.#end(waiting)
       if (isMove) onMove(waiting.endpoint, nowMs - waiting.beganMs)
-      waiting.end(isMove ? fellSilent() : stoppedReplying()) // Cases 1 and 2
+      waiting.end(isMove ? fellSilent(isSilent) : stoppedReplying(isSilent)) // Cases 1 and 2
     }
   }
 
@@ -263,8 +317,13 @@ export class Silence {
     return false
   }
 
-  #p95Of({ promptTokens }: Waiting): number {
-    return promptTokens === undefined ? usualPauseMs : (this.#times.p95(promptTokens) ?? usualFirstTokenMs)
+  #p95Of(waiting: Waiting): number {
+    return waiting.promptTokens === undefined ? usualPauseMs : (this.#times.p95(unreadTokens(waiting)) ?? usualFirstTokenMs)
+  }
+
+  async #readWork(endpoint: Endpoint): Promise<void> {
+    const numbers = await this.#options.readWork(endpoint)
+    this.#signs.noteWork(endpoint.id, numbers, this.#options.now())
   }
 
   /** Checks begin every second, even if earlier ones are still running: three seconds of silence are three failures. */
@@ -283,18 +342,26 @@ export class Silence {
   }
 }
 
-/** Whether a lost request that no other replica can take is given up. */
-function isGivenUp({ hasToken, progressMs = 0 }: Waiting, nowMs: number): boolean {
-  return hasToken && nowMs - progressMs >= givenUpMs
+/** The tokens that the replica probably has to read. */
+function unreadTokens({ promptTokens = 0, cachedTokens = 0 }: SilentRequest): number {
+  return promptTokens - cachedTokens
 }
 
-function fellSilent(): UpstreamError {
-  return new UpstreamError({ type: 'silent' }, 'the server behind this model fell silent, and does not answer its health checks')
+function patienceOf({ isBatching }: SilentRequest): Patience {
+  return isBatching === true ? batching : unbatched
 }
 
-function stoppedReplying(): UpstreamError {
-  const message = 'the server behind this model stopped in the middle of its answer, and does not answer its health checks'
+function fellSilent(failsChecks: boolean): UpstreamError {
+  return new UpstreamError({ type: 'silent' }, `the server behind this model fell silent, and ${silence(failsChecks)}`)
+}
+
+function stoppedReplying(failsChecks: boolean): UpstreamError {
+  const message = `the server behind this model stopped in the middle of its answer, and ${silence(failsChecks)}`
   return new UpstreamError({ type: 'truncated' }, message)
+}
+
+function silence(failsChecks: boolean): string {
+  return failsChecks ? 'does not answer its health checks' : 'gives nobody a token'
 }
 
 function newlyWatched(endpoint: Endpoint): Watched {
