@@ -74,6 +74,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'engine/supervise': [...ground, 'engine/shared'],
   'engine/fake': forEngines,
   // What comes before a constrained answer.
+  'engine/either': [...ground, 'engine/shared'],
   'engine/front': [...ground, 'grammar/rules', 'model-text', 'model-text/formats'],
   'engine/llama': [...forEngines, 'engine/supervise', 'engine/llama/channel', 'engine/llama/constraint'],
   'engine/llama/channel': [...ground, 'grammar/run'],
@@ -234,7 +235,19 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'tools/*',
     'workers',
   ],
-  cli: [...ground, 'app', 'config', 'engine/llama', 'registry/*', 'http', 'http/access', 'http/run', 'quota', 'workers'],
+  cli: [
+    ...ground,
+    'app',
+    'config',
+    'engine/llama',
+    'lifecycle',
+    'registry/*',
+    'http',
+    'http/access',
+    'http/run',
+    'quota',
+    'workers',
+  ],
 }
 
 /** Folders that run anywhere: no `node:` module, no package. */

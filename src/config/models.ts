@@ -51,21 +51,9 @@ export function modelFromSource(source: Source, id: string): LlamaModelConfig {
   } as LlamaModelConfig
 }
 
-/**
- * A model of the models folder, with the defaults of a configured one; the first request loads it. With a projector, it runs on the given
- * llama-server, if any.
- */
-export function modelFromFolder({ id, alias, path, projector }: FolderModel, llamaServer?: string): ModelConfig {
-  const aliases = alias === undefined ? [] : [alias]
-  const model = { ...modelFromSource({ type: 'path', path }, id), aliases }
-  if (projector === undefined || llamaServer === undefined) return model
-  return withProjector(model, { type: 'path', path: projector }, llamaServer)
-}
-
-/** A model that a llama-server runs with a projector. */
-export function withProjector({ id, aliases, source }: LlamaModelConfig, mmproj: Source, binary: string): ModelConfig {
-  const model = { engine: 'llama-server', id, aliases, binary, source: './any.gguf', load: 'demand' }
-  return { ...modelSchema.parse(model), source, mmproj: [mmproj] } as ModelConfig
+/** A model of the models folder, with the defaults of a configured one; the first request loads it. */
+export function modelFromFolder({ id, alias, path }: FolderModel): ModelConfig {
+  return { ...modelFromSource({ type: 'path', path }, id), aliases: alias === undefined ? [] : [alias] }
 }
 
 /** A model that a server lists under the name `upstreamModel`. The first request loads it. */
@@ -130,16 +118,13 @@ export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelCo
     }
     case 'llama': {
       const source = locateAll(model.source, folders)
-      const files = { ...resolveAdapters(model, folders), ...resolveDraft(model, folders), ...resolveProjector(model, folders) }
-      return { ...model, ...template, ...files, source }
+      return { ...model, ...template, ...resolveOthers(model, folders), source }
     }
     case 'llama-server': {
       return {
         ...model,
         ...template,
-        ...resolveAdapters(model, folders),
-        ...resolveDraft(model, folders),
-        ...resolveProjector(model, folders),
+        ...resolveOthers(model, folders),
         source: locateAll(model.source, folders),
         // A name without slashes is looked up on PATH.
         binary: /[\\/]/.test(model.binary) ? resolvePath(model.binary, folders) : model.binary,
@@ -152,17 +137,16 @@ export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelCo
   }
 }
 
-function resolveProjector({ mmproj }: Pick<LlamaModelConfig, 'mmproj'>, folders: Folders): Pick<LlamaModelConfig, 'mmproj'> {
-  return mmproj === undefined ? {} : { mmproj: locateAll(mmproj, folders) }
-}
+type OtherFiles = Pick<LlamaModelConfig, 'adapters' | 'draft' | 'mmproj'>
 
-function resolveAdapters({ adapters }: Pick<LlamaModelConfig, 'adapters'>, folders: Folders): Pick<LlamaModelConfig, 'adapters'> {
-  if (adapters === undefined) return {}
-  return { adapters: adapters.map((adapter) => ({ ...adapter, source: locateAll(adapter.source, folders) })) }
-}
-
-function resolveDraft({ draft }: Pick<LlamaModelConfig, 'draft'>, folders: Folders): Pick<LlamaModelConfig, 'draft'> {
-  return draft === undefined ? {} : { draft: { ...draft, source: locateAll(draft.source, folders) } }
+/** The files of a model besides its own. */
+function resolveOthers({ adapters, draft, mmproj }: OtherFiles, folders: Folders): OtherFiles {
+  const locate = <T extends { source: Source[] }>(one: T) => ({ ...one, source: locateAll(one.source, folders) })
+  return {
+    ...(adapters !== undefined && { adapters: adapters.map(locate) }),
+    ...(draft !== undefined && { draft: locate(draft) }),
+    ...(mmproj !== undefined && { mmproj: mmproj === 'none' ? mmproj : locateAll(mmproj, folders) }),
+  }
 }
 
 function locateAll(sources: readonly Source[], folders: Folders): Source[] {

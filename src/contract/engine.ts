@@ -90,6 +90,8 @@ export type EngineFacts = {
   readonly adapters?: readonly Adapter[]
   /** Input media; absent when unknown. */
   readonly modalities?: { readonly image: boolean; readonly audio: boolean; readonly video?: boolean }
+  /** Why it reads no media although it could, or although a caller may expect it, and what to do. */
+  readonly mediaProblem?: string
 }
 
 /** The options that a rendered conversation depends on; the tool choice can decide which tools are shown. */

@@ -63,15 +63,12 @@ export function applySettings(config: ConfiguredModel, settings: LoadSettings, f
 }
 
 function withVision(config: ConfiguredModel, vision: boolean | undefined): ConfiguredModel {
-  const hasProjector = 'mmproj' in config && config.mmproj !== undefined
-  if (vision === true && !hasProjector) {
-    const why = 'it has no projector beside its file, or there is no llama-server (of a configured model, or on PATH)'
-    const message = `${field('settings', 'vision')} cannot be true for model '${config.id}': ${why}`
-    throw new AppError('unsupported-field', message, { at: ['settings', 'vision'] })
+  if (config.engine === 'llama' || config.engine === 'llama-server') {
+    return vision === false ? { ...config, mmproj: 'none' } : config
   }
-  if (vision !== false || !hasProjector) return config
-  const { mmproj: _, ...withoutProjector } = config
-  return withoutProjector
+  if (vision !== true) return config
+  const message = `${field('settings', 'vision')} cannot be true for model '${config.id}': its engine '${config.engine}' loads no projector`
+  throw new AppError('unsupported-field', message, { at: ['settings', 'vision'] })
 }
 
 /** The settings in a configuration. */

@@ -2,7 +2,9 @@ import type { ConfiguredModel } from '../config/models.ts'
 import type { LlamaModelConfig, LlamaServerModelConfig } from '../config/schema.ts'
 import { ensureModelFile, type ModelFileOptions } from '../registry/fetch/fetch-model.ts'
 import { weightsOf } from '../registry/gguf/memory-need.ts'
-import type { Source } from '../registry/names/sources.ts'
+import type { RepositorySource, Source } from '../registry/names/sources.ts'
+import { listFiles } from './list-files.ts'
+import { projectorOf } from './projector-of.ts'
 
 /** A model with files; others run elsewhere, or need none. */
 export type ModelWithFiles = LlamaModelConfig | LlamaServerModelConfig
@@ -19,11 +21,15 @@ export function hasFiles(config: ConfiguredModel): config is ConfiguredModel & M
   return config.engine === 'llama' || config.engine === 'llama-server'
 }
 
-/** Finds, fetches and checks the files that a model needs, one after another. Rejects as `ensureModelFile`. */
+/**
+ * Finds, fetches and checks the files that a model needs, one after another. Rejects as `ensureModelFile`. The projector comes first: a
+ * model whose file is here needs no network to find it.
+ */
 export async function fetchFiles(config: ModelWithFiles, options: Omit<ModelFileOptions, 'sha256'>): Promise<ModelFiles> {
   const fetch = (sources: readonly Source[], sha256?: string) => ensureModelFile(sources, { ...options, sha256 })
+  const mmproj = await projectorOf(config, { home: options.home, listFiles: listingWith(options) })
+  const mmprojPath = mmproj === undefined ? undefined : await fetch(mmproj)
   const modelPath = await fetch(config.source, config.sha256)
-  const mmprojPath = config.mmproj === undefined ? undefined : await fetch(config.mmproj)
   const adapters: { path: string; scale: number }[] = []
   for (const { source, scale } of config.adapters ?? []) adapters.push({ path: await fetch(source), scale })
   const { source: draftSource, ...draft } = config.draft ?? {}
@@ -33,6 +39,14 @@ export async function fetchFiles(config: ModelWithFiles, options: Omit<ModelFile
     ...(adapters.length > 0 && { adapters }),
     ...(draftSource !== undefined && { draft: { modelPath: await fetch(draftSource), ...draft } }),
   }
+}
+
+/** Lists repositories with the environment and the signal of a fetch. */
+export function listingWith({
+  env = process.env,
+  signal = new AbortController().signal,
+}: Pick<ModelFileOptions, 'env' | 'signal'>) {
+  return (repository: RepositorySource) => listFiles(repository, { env, token: undefined, signal })
 }
 
 /** All paths, that of the model first. */

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute } from 'node:path'
 import { type ConfiguredModel, modelFromSource } from '../config/models.ts'
-import type { LlamaModelConfig } from '../config/schema.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { ModelWanted } from '../contract/server/lifecycle.ts'
@@ -12,16 +11,11 @@ import { describeGguf } from '../registry/gguf/describe-gguf.ts'
 import { beginsLikeGguf } from '../registry/gguf/require-gguf.ts'
 import { findCatalogued, relatedShortNames } from '../registry/names/catalogue.ts'
 import { isSource, parseSource, type RepositorySource, type Source, sourceFileName } from '../registry/names/sources.ts'
-import { attachProjector } from './attach-projector.ts'
 
 export type FindOptions = {
   /** The models with names, which win over sources. */
   readonly named: readonly ConfiguredModel[]
   listFiles(repository: RepositorySource, token: string | undefined): Promise<readonly RepositoryFile[]>
-  /** A program that reads pictures, for models with a projector; absent: they read only text. */
-  readonly llamaServer?: string | undefined
-  /** Dragoman's data folder. */
-  readonly home: string
 }
 
 const repositoryName = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
@@ -30,59 +24,35 @@ const repositoryName = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
  * The configuration of a wanted model: one with that name, ignoring case, or a new one for a repository (`OWNER/REPO`), a local file or
  * folder (an absolute path), or another source. Throws `model-not-found` or `invalid-request`, at `name` or `variant`.
  */
-export async function findModel(wanted: ModelWanted, options: FindOptions): Promise<ConfiguredModel> {
-  const { listFiles: list, llamaServer, home } = options
-  let files: Promise<readonly RepositoryFile[]> | undefined
-  const listFiles = (repository: RepositorySource) => {
-    files ??= list(repository, wanted.token)
-    return files
-  }
-  const { model, isNew } = await findText(wanted, { ...options, listFiles })
-  if (!isNew || llamaServer === undefined) return model
-  return attachProjector(model, { llamaServer, home, listFiles })
-}
-
-type Found =
-  | { readonly isNew: false; readonly model: ConfiguredModel }
-  | { readonly isNew: true; readonly model: LlamaModelConfig }
-
-async function findText(
-  { name, variant }: ModelWanted,
-  {
-    named,
-    listFiles,
-  }: Pick<FindOptions, 'named'> & { listFiles(repository: RepositorySource): Promise<readonly RepositoryFile[]> },
-): Promise<Found> {
+export async function findModel(
+  { name, variant, token }: ModelWanted,
+  { named, listFiles }: FindOptions,
+): Promise<ConfiguredModel> {
   const text = name.trim()
   if (text === '')
     throw new AppError('invalid-request', `${field('name')} is empty: name a model or its source`, { at: ['name'] })
   const known = findByName(named, text)
-  if (known !== undefined && (variant === undefined || isVariant(await variantIn(known), variant)))
-    return { isNew: false, model: known }
+  if (known !== undefined && (variant === undefined || isVariant(await variantIn(known), variant))) return known
   const source = repositoryName.test(text) ? parseSource(`hf:${text}`) : sourceOf(text)
   if (source === undefined && known !== undefined) throw otherVariant(known, variant)
   if (source === undefined) throw unknownModel(text, named)
   const id = known?.id ?? idOf(text, source)
   switch (source.type) {
     case 'hf-repository': {
-      if (variant === undefined) return added(source, id)
-      const { path: file } = chooseVariant(await listFiles(source), variant)
-      return added({ ...source, type: 'hf', file }, id)
+      if (variant === undefined) return modelFromSource(source, id)
+      const { path: file } = chooseVariant(await listFiles(source, token), variant)
+      return modelFromSource({ ...source, type: 'hf', file }, id)
     }
     case 'path': {
       const path = await localFile(source.path, variant)
       const same = named.find((model) => pathOf(model) === path)
-      if (same !== undefined) return { isNew: false, model: same }
-      return added({ type: 'path', path }, freeId(id, source.path, named))
+      if (same !== undefined) return same
+      return modelFromSource({ type: 'path', path }, freeId(id, source.path, named))
     }
     default:
       if (variant !== undefined && !isVariant(quantizationOf(sourceFileName(source)), variant)) throw noVariant(variant, [])
-      return added(source, id)
+      return modelFromSource(source, id)
   }
-}
-
-function added(source: Source, id: string): Found {
-  return { isNew: true, model: modelFromSource(source, id) }
 }
 
 /** The quantization in the name of a model's file. */

@@ -14,9 +14,10 @@ export function listFiles(
   repository: Parameters<typeof listRepository>[0],
   { env, token, signal }: ListOptions,
 ): Promise<readonly RepositoryFile[]> {
-  return listRepository(repository, {
-    env: token === undefined ? env : { ...env, HF_TOKEN: token },
-    signal,
-    responseTimeoutMs: timeoutMs,
-  })
+  return listRepository(repository, { env: environment(env, token), signal, responseTimeoutMs: timeoutMs })
+}
+
+/** An environment in which a repository is asked with this token, if there is one. */
+export function environment(env: ListOptions['env'], token: string | undefined): ListOptions['env'] {
+  return token === undefined ? env : { ...env, HF_TOKEN: token }
 }

@@ -5,13 +5,14 @@ import { lookUp } from './look-up.ts'
 
 function look(file: string, token?: string) {
   const source = [{ type: 'hf', owner: 'owner', repo: 'some', file }]
-  const options = { models: { all: () => [] }, token, signal: new AbortController().signal }
+  const describeMedia = async () => ({ modalities: { image: true, audio: false } })
+  const options = { models: { all: () => [] }, token, signal: new AbortController().signal, describeMedia }
   return lookUp({ engine: 'llama', id: 'm', source } as unknown as ConfiguredModel, options)
 }
 
 test('a file is looked up in its repository, without fetching it', async () => {
   const hub = await openHub()
-  expect(await look('x-Q8_0.gguf')).toMatchObject({ id: 'm', file: 'x-Q8_0.gguf', isGguf: true })
+  expect(await look('x-Q8_0.gguf')).toMatchObject({ id: 'm', file: 'x-Q8_0.gguf', isGguf: true, readsImages: true })
   await expect(look('none.gguf')).rejects.toMatchObject({
     code: 'model-not-found',
     message: expect.stringContaining('owner/some has no file none.gguf'),

@@ -7,8 +7,9 @@ import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
 import { reachFile } from '../registry/fetch/reach-file.ts'
 import { availableMemoryBytes } from '../registry/names/memory.ts'
 import type { RepositorySource, Source } from '../registry/names/sources.ts'
-import { listFiles } from './list-files.ts'
-import { describeConfig, type Managed } from './model-report.ts'
+import { hasFiles } from './fetch-files.ts'
+import { environment, listFiles } from './list-files.ts'
+import { type DescribeMedia, describeConfig, type Managed } from './model-report.ts'
 
 type LookUpOptions = {
   readonly models: { all(): readonly Managed[] }
@@ -16,6 +17,7 @@ type LookUpOptions = {
   /** Gives access to the repository; absent: the token of the environment. */
   readonly token: string | undefined
   readonly signal: AbortSignal
+  readonly describeMedia: DescribeMedia
 }
 
 /**
@@ -24,16 +26,17 @@ type LookUpOptions = {
  */
 export async function lookUp(
   config: ConfiguredModel,
-  { models, env = process.env, token, signal }: LookUpOptions,
+  { models, env = process.env, token, signal, describeMedia }: LookUpOptions,
 ): Promise<FoundModel> {
-  if (config.engine !== 'llama' && config.engine !== 'llama-server') return describeConfig(config)
-  const isLoaded = models.all().some(({ id, engine }) => id === config.id && engine.state.type === 'ready')
-  if (isLoaded) return describeConfig(config)
+  const there = models.all().find(({ id }) => id === config.id)?.engine
+  const isLoaded = there?.state.type === 'ready'
+  if (!hasFiles(config) || isLoaded) return { ...describeConfig(config), readsImages: there?.facts.modalities?.image === true }
   let failure: unknown
   for (const source of config.source) {
     try {
       await look(source, { signal, listFiles: (repository) => listFiles(repository, { env, token, signal }) })
-      return describeConfig(config)
+      const { modalities, mediaProblem } = await describeMedia(config, { env: environment(env, token), signal })
+      return { ...describeConfig(config), readsImages: modalities?.image ?? mediaProblem === undefined }
     } catch (error) {
       signal.throwIfAborted()
       failure = error

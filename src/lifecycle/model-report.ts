@@ -1,10 +1,12 @@
 import type { ConfiguredModel } from '../config/models.ts'
+import type { EngineFacts } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { FoundModel, ModelReport } from '../contract/server/lifecycle.ts'
 import { longestOf } from '../registry/gguf/choose-context.ts'
 import { settingsOf } from './apply-settings.ts'
+import type { ModelWithFiles } from './fetch-files.ts'
 import { fileOf, variantOf } from './find-model.ts'
 
 /** A model of the set that is changed here. */
@@ -15,13 +17,18 @@ export type Managed = ServedModel & {
   readonly config: ConfiguredModel | undefined
 }
 
+/** Finds out what a model will read here, asking its repository if its file is not here. Rejects only with the signal's reason. */
+export type DescribeMedia = (
+  config: ModelWithFiles,
+  asked: { readonly env: Readonly<Record<string, string | undefined>>; readonly signal: AbortSignal },
+) => Promise<Pick<EngineFacts, 'modalities' | 'mediaProblem'>>
+
 /** The facts of a model in its configuration. */
-export function describeConfig(config: ConfiguredModel): FoundModel {
+export function describeConfig(config: ConfiguredModel): Omit<FoundModel, 'readsImages'> {
   const [file, variant] = [fileOf(config), variantOf(config)]
   return {
     id: config.id,
     isGguf: config.engine === 'llama' || config.engine === 'llama-server',
-    hasProjector: 'mmproj' in config && config.mmproj !== undefined,
     ...(file !== undefined && { file }),
     ...(variant !== undefined && { variant }),
   }
@@ -46,7 +53,6 @@ export function report(model: Managed): ModelReport {
     slots,
     requests: requestsOf(model),
     ...(longestContexts.length > 0 && { longestContexts }),
-    hasProjector: false,
     settings: {},
     ...(config !== undefined && { ...describeConfig(config), engine: config.engine, settings: settingsOf(config) }),
   }

@@ -15,13 +15,23 @@ import type {
 } from '../contract/server/lifecycle.ts'
 import { applySettings } from './apply-settings.ts'
 import { bringUp, progressOf } from './bring-up.ts'
-import { fetchFiles, hasFiles, type ModelFiles, sizeOf } from './fetch-files.ts'
+import { fetchFiles, hasFiles, type ModelFiles, type ModelWithFiles, sizeOf } from './fetch-files.ts'
 import { findAdapterBase } from './find-adapter-base.ts'
 import { findAdapters } from './find-adapters.ts'
 import { findByName, findModel } from './find-model.ts'
-import { listFiles } from './list-files.ts'
+import { environment, listFiles } from './list-files.ts'
 import { lookUp } from './look-up.ts'
-import { decidingLoad, type Managed, refuseInUse, refuseOwn, report, requestsOf, unknownName, untilIdle } from './model-report.ts'
+import {
+  type DescribeMedia,
+  decidingLoad,
+  type Managed,
+  refuseInUse,
+  refuseOwn,
+  report,
+  requestsOf,
+  unknownName,
+  untilIdle,
+} from './model-report.ts'
 import { takeFile } from './take-file.ts'
 import { writeTemplate } from './write-template.ts'
 
@@ -38,8 +48,7 @@ type LifecycleDeps<Model extends Managed> = {
   endRequests(model: string): void
   /** Dragoman's data folder. */
   readonly home: string
-  /** The program for models with a projector; absent: they read no pictures. */
-  readonly llamaServer: string | undefined
+  readonly describeMedia: DescribeMedia
   /** Has `HF_ENDPOINT` and `HF_TOKEN`; absent: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
@@ -166,14 +175,12 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
   }
 
   async #find(wanted: ModelWanted, signal: AbortSignal): Promise<ConfiguredModel> {
-    const { models, env = process.env, refresh, llamaServer, home } = this.#deps
+    const { models, env = process.env, refresh } = this.#deps
     refresh()
     const current = models.all().find(({ id, aliases }) => [id, ...aliases].includes(wanted.name))
     if (current !== undefined && current.config === undefined) return refuseOwn(current)
     return findModel(wanted, {
       named: this.#bases(),
-      llamaServer,
-      home,
       listFiles: (repository, token) => listFiles(repository, { env, token, signal }),
     })
   }
@@ -199,18 +206,30 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
 
   async #withSettings(
     base: ConfiguredModel,
-    { settings, keepsSettings }: LoadRequest,
+    { settings, keepsSettings, token }: LoadRequest,
     signal: AbortSignal,
   ): Promise<ConfiguredModel> {
     const { chatTemplate, draftModel, adapters } = settings
     const draft = draftModel === undefined ? undefined : await this.#sourceOf(draftModel, signal)
     const template = chatTemplate === undefined ? undefined : await writeTemplate(chatTemplate, this.#deps.home)
     const from = keepsSettings === true ? (this.#at(base.id)?.config ?? base) : base
+    if (settings.vision === true && hasFiles(from)) await this.#requireVision(from, token, signal)
     return applySettings(from, settings, {
       ...(template !== undefined && { chatTemplate: template }),
       ...(draft !== undefined && { draft }),
       ...(adapters !== undefined && { adapters: findAdapters(adapters, base) }),
     })
+  }
+
+  async #requireVision(config: ConfiguredModel & ModelWithFiles, token: string | undefined, signal: AbortSignal): Promise<void> {
+    const { describeMedia, env = process.env } = this.#deps
+    const { modalities, mediaProblem = 'its projector has no part for pictures' } = await describeMedia(config, {
+      env: environment(env, token),
+      signal,
+    })
+    if (modalities?.image !== false) return
+    const message = `${field('settings', 'vision')} cannot be true for model '${config.id}': ${mediaProblem}`
+    throw new AppError('unsupported-field', message, { at: ['settings', 'vision'] })
   }
 
   async #sourceOf(name: string, signal: AbortSignal) {
@@ -255,7 +274,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
     return fetchFiles(config, {
       home,
       signal,
-      env: token === undefined ? env : { ...env, HF_TOKEN: token },
+      env: environment(env, token),
       onProgress: (progress) => onProgress(progressOf('downloading', progress)),
       onVerify: (progress) => onProgress(progressOf('verifying', progress)),
     })

@@ -19,7 +19,6 @@ type Sources = {
 type Parts = {
   readonly models: ModelSet
   readonly log: Logger
-  readonly llamaServer: string | undefined
   create(config: ConfiguredModel): Registered
 }
 

@@ -13,7 +13,7 @@ import { describeContext } from '../../registry/gguf/choose-context.ts'
 import { requireReadableGguf } from '../../registry/gguf/require-gguf.ts'
 import { ensureLlamaPackage } from './llama-package.ts'
 import { defaultContext, type MemorySharing, workerNeed } from './memory-sharing.ts'
-import { requireSenses } from './senses-library.ts'
+import type { Senses } from './senses.ts'
 import { readText } from './templates/read-model-template.ts'
 import type { findTemplateByName } from './templates/template-by-name.ts'
 
@@ -30,19 +30,23 @@ type LlamaParts = {
   readonly locateFiles: LocateFiles
   readonly findTemplate: FindTemplate
   readonly sharing: Pick<MemorySharing, 'room'>
+  readonly senses: Pick<Senses, 'findLibrary'>
 }
 
 /** The embedded engine of a configured model. Nothing is started yet. */
 export function createLlama(
   config: LlamaModelConfig,
-  { home, log, observer, locateFiles, findTemplate, sharing }: LlamaParts,
+  { home, log, observer, locateFiles, findTemplate, sharing, senses }: LlamaParts,
 ): Engine {
   const { id, adapters = [], toolStrategy, defaults } = config
   return new LlamaEngine({
     id,
     log,
     locate: async (signal) => {
-      const files = await locateFiles(signal)
+      const { mmprojPath, ...others } = await locateFiles(signal)
+      const sensesPath = senses.findLibrary()
+      const isRead = mmprojPath !== undefined && sensesPath !== undefined
+      const files = isRead ? { ...others, mmprojPath } : others
       for (const path of pathsOf(files)) await requireReadableGguf(path)
       const enginePath = await ensureLlamaPackage({ home, signal, onNote: (note) => observer.onNote(id, note) })
       const template = await findTemplate()
@@ -50,7 +54,7 @@ export function createLlama(
         ...(await planOf(config, { files, home })),
         ...(template !== undefined && { template }),
         ...(enginePath !== undefined && { enginePath }),
-        ...(files.mmprojPath !== undefined && { sensesPath: requireSenses() }),
+        ...(isRead && { sensesPath }),
       }
       const context = plan.contextLength === undefined ? await defaultContext(plan, sharing.room()) : undefined
       if (context === undefined) return plan
@@ -58,7 +62,7 @@ export function createLlama(
       return { ...plan, longestContext: context.contextLength }
     },
     need: workerNeed,
-    hasProjector: config.mmproj !== undefined,
+    hasProjector: config.mmproj !== 'none',
     adapters: adapters.map(({ name, scale }) => ({ name, scale })),
     constrainsAllTools: toolStrategy === 'two-pass',
     ...(defaults !== undefined && { sampling: defaults }),

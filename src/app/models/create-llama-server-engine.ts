@@ -10,7 +10,7 @@ import { createRemoteEngine } from '../../engine/remote/engine.ts'
 import type { ModelFiles } from '../../lifecycle/fetch-files.ts'
 import { describeContext, onGpu } from '../../registry/gguf/choose-context.ts'
 import { usualContext } from '../../registry/gguf/memory-need.ts'
-import { readProjectorType } from '../../registry/gguf/projector-type.ts'
+import { readProjector } from '../../registry/gguf/read-projector.ts'
 import type { FindTemplate, LocateFiles } from './create-llama-engine.ts'
 import { defaultContext, type MemorySharing, serverNeed } from './memory-sharing.ts'
 
@@ -44,7 +44,7 @@ export function createLlamaServer(
     locate: async (signal) => {
       const files = await locateFiles(signal)
       const { mmprojPath } = files
-      separatesMedia = mmprojPath !== undefined && withoutSeparators.has(await readProjectorType(mmprojPath))
+      separatesMedia = mmprojPath !== undefined && withoutSeparators.has((await readProjector(mmprojPath))?.type)
       const template = await findTemplate()
       const named = template && { chatTemplatePath: template.path, chatTemplateName: template.name }
       const plan = { ...planOf(config, files), ...named }

@@ -16,10 +16,11 @@ import type { DownloadProgress } from '../../registry/fetch/download.ts'
 import type { CreateScheduler } from '../keys/key-limits.ts'
 import type { Drains } from '../sharing/drains.ts'
 import type { SharedChecks } from '../sharing/shared-checks.ts'
-import { createLlama, type LocateFiles } from './create-llama-engine.ts'
-import { createLlamaServer } from './create-llama-server-engine.ts'
+import { createFileEngine } from './create-file-engine.ts'
+import type { LocateFiles } from './create-llama-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
 import type { MemorySharing } from './memory-sharing.ts'
+import type { Senses } from './senses.ts'
 import { findTemplateByName, type TemplateFiles } from './templates/template-by-name.ts'
 import { warnOfUnusedDefaults } from './unused-chat-defaults.ts'
 
@@ -60,6 +61,7 @@ type ModelFactory = {
   readonly drains: Drains
   readonly checks: SharedChecks
   readonly templates: Pick<TemplateStore, 'read'> & TemplateFiles
+  readonly senses: Senses
   /** Names sessions to routers. */
   hash(text: string): string
   /** Receives the reports about the servers of a remote model. */
@@ -179,9 +181,8 @@ function createEngine(
   const findTemplate = () => findTemplateByName(config, factory)
   switch (config.engine) {
     case 'llama':
-      return { engine: createLlama(config, { ...factory, findTemplate, locateFiles: filesOf(config, factory, waits) }) }
     case 'llama-server':
-      return { engine: createLlamaServer(config, { ...factory, findTemplate, locateFiles: filesOf(config, factory, waits) }) }
+      return { engine: createFileEngine(config, { ...factory, findTemplate, locateFiles: filesOf(config, factory, waits) }) }
     case 'remote':
       return createRemote(config, { ...factory, findTemplate, observer: factory.fleetObserver(config.id) })
     case 'fake':

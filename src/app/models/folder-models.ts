@@ -16,8 +16,6 @@ export interface ModelsFolder {
 type Parts = {
   readonly models: ModelSet
   readonly log: Logger
-  /** Runs models with a projector; absent: they read no pictures. */
-  readonly llamaServer: string | undefined
   create(config: ModelConfig): Registered
 }
 
@@ -89,9 +87,7 @@ export class FolderModels {
       .filter(({ id }) => isFree(id))
       .map(({ alias, ...file }) => {
         this.#served.set(file.path, { file: identify(file), id: file.id })
-        return this.#options.create(
-          modelFromFolder({ ...file, ...(alias !== undefined && isFree(alias) && { alias }) }, this.#options.llamaServer),
-        )
+        return this.#options.create(modelFromFolder({ ...file, ...(alias !== undefined && isFree(alias) && { alias }) }))
       })
   }
 }

@@ -54,7 +54,6 @@ async function describeFile(
       modifiedAtMs,
       ...(quantization !== undefined && { quantization }),
       ...(checksum !== undefined && { sha256: checksum }),
-      ...('mmproj' in config && config.mmproj !== undefined && { hasProjector: true as const }),
     }
   } catch {
     return undefined

@@ -10,12 +10,14 @@ import { Drains } from '../sharing/drains.ts'
 import { SharedChecks } from '../sharing/shared-checks.ts'
 import type { State } from '../state/open-state.ts'
 import { openCatalogue } from './catalogue.ts'
+import { choiceOf } from './create-file-engine.ts'
 import { createModel, type OwnModel, registerOwnModel } from './create-model.ts'
 import { createDeviceMemory } from './device-memory.ts'
 import { findLlamaServer } from './find-llama-server.ts'
 import type { MemorySharing } from './memory-sharing.ts'
 import { createModelFiles } from './model-files.ts'
 import type { ModelSet } from './model-set.ts'
+import { findSenses } from './senses-library.ts'
 
 type Surroundings = {
   readonly log: Logger
@@ -38,6 +40,7 @@ export function openModels(config: LoadedConfig, surroundings: Surroundings) {
   const { live, hash, siblings } = state
   const drains = new Drains()
   const checks = new SharedChecks(siblings)
+  const senses = { findLibrary: findSenses, llamaServer: findLlamaServer(config.models) }
   const factory = {
     ...given,
     home,
@@ -47,6 +50,7 @@ export function openModels(config: LoadedConfig, surroundings: Surroundings) {
     drains,
     checks,
     templates: live.templates,
+    senses,
     observer: models.observer,
     get limits() {
       return live.current.limits
@@ -57,15 +61,14 @@ export function openModels(config: LoadedConfig, surroundings: Surroundings) {
     ...config.models.map((model) => createModel(model, factory)),
   ])
   const create = (model: ConfiguredModel) => createModel(model, factory)
-  const llamaServer = findLlamaServer(config.models)
-  const catalogue = openCatalogue(config, { models, log, create, llamaServer })
+  const catalogue = openCatalogue(config, { models, log, create })
   const lifecycle = new LifecycleService({
     models,
     refresh: () => catalogue.lookInFolder(),
     create,
     endRequests,
     home,
-    llamaServer,
+    describeMedia: (model, asked) => choiceOf(model, { home, senses }, asked),
   })
   return {
     drains,

@@ -86,7 +86,13 @@ export const namedSources = sources.refine((list) => list.every(({ type }) => ty
   error: 'name the file of the repository too: hf:OWNER/REPO/FILE.gguf',
 })
 
-export const mmproj = namedSources.describe('The multimodal projector, with which the model reads images or audio.')
+/** The `mmproj` of a model. */
+export const mmproj = z
+  .union([z.literal('none'), namedSources])
+  .describe(
+    'The multimodal projector, through which the model reads images or audio, written as the source of a model; `none`: the model reads ' +
+      'text only. Absent: the `…mmproj….gguf` beside its file or in its repository.',
+  )
 
 /** How many layers of a model run on the GPU. */
 export const gpuLayers = z.union([z.int().min(0), z.enum(['auto', 'max'])])

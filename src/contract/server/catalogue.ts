@@ -1,4 +1,4 @@
-import type { EngineState, ModelKind, ServerReport } from '../engine.ts'
+import type { EngineFacts, EngineState, ModelKind, ServerReport } from '../engine.ts'
 import type { ModelViewer } from '../principal.ts'
 import type { ModelVersion, ServedModel } from '../served-model.ts'
 
@@ -12,6 +12,9 @@ export type ModelSummary = {
   readonly ownedBy?: string
   /** The purpose of the model, as far as its engine or its server's list shows it. */
   readonly kind?: ModelKind
+  /** What it reads besides text, and why not more, as far as known. */
+  readonly modalities?: NonNullable<EngineFacts['modalities']>
+  readonly mediaProblem?: string
   readonly state: EngineState
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]

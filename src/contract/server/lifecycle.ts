@@ -94,8 +94,6 @@ export type ModelReport = {
   readonly variant?: string
   /** The name of its file. */
   readonly file?: string
-  /** Its projector lets it read images. */
-  readonly hasProjector: boolean
   /** Added by a load: it is not in the configuration, and an unload removes it. */
   readonly isAdded?: true
 }
@@ -114,7 +112,8 @@ export type FoundModel = {
   readonly isGguf: boolean
   readonly file?: string
   readonly variant?: string
-  readonly hasProjector: boolean
+  /** It will read images here. */
+  readonly readsImages: boolean
   /** The wanted file is an adapter; the other facts are those of its model. */
   readonly isAdapter?: true
 }

@@ -23,7 +23,6 @@ export type ModelFileFacts = {
   readonly infills?: true
   /** It was trained to make vectors, and writes no text. */
   readonly onlyEmbeds?: true
-  readonly hasProjector?: true
 }
 
 /** The files of models that are on this machine. */

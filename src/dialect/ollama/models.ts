@@ -143,12 +143,11 @@ export function capabilitiesOf(model: OllamaModel): readonly string[] {
   if (kind === 'embeddings' || facts.onlyEmbeds === true || file?.onlyEmbeds === true) return ['embedding']
   // Ollama has no term for models that rank, draw or speak.
   if (kind === 'rerank' || kind === 'other') return []
-  const sees = facts.modalities?.image === true || file?.hasProjector === true
   return [
     'completion',
     ...(usesTools ? ['tools'] : []),
     ...(canInfill(model) ? ['insert'] : []),
-    ...(sees ? ['vision'] : []),
+    ...(facts.modalities?.image === true ? ['vision'] : []),
     ...(facts.modalities?.audio === true ? ['audio'] : []),
     ...(thinks ? ['thinking'] : []),
   ]

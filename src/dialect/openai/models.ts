@@ -6,15 +6,19 @@ import type { Model, ModelDetail, ModelList } from './replies.ts'
 /** A model as the model routes list it. */
 export type ModelEntry = Pick<
   ModelSummary,
-  'id' | 'aliases' | 'createdAtMs' | 'contextLength' | 'ownedBy' | 'kind' | 'servers' | 'versions'
+  'id' | 'aliases' | 'createdAtMs' | 'contextLength' | 'ownedBy' | 'kind' | 'servers' | 'versions' | 'modalities' | 'mediaProblem'
 > & {
   readonly state: Pick<EngineState, 'type'>
   /** Absent: the model has no file here. */
   readonly file?: Pick<ModelFileFacts, 'quantization' | 'contextLength' | 'trainedContextLength'> | undefined
 }
 
-/** OpenAI's model object; `context_length`, `kind`, `state` and `aliases` are ours, and the rest is Unsloth Studio's. */
-export function encodeModel({ id, aliases, createdAtMs, contextLength, ownedBy, kind, state, file = {} }: ModelEntry): Model {
+/**
+ * OpenAI's model object; `context_length`, `kind`, `state`, `aliases` and `media_problem` are ours, `architecture` is OpenRouter's, and the
+ * rest is Unsloth Studio's.
+ */
+export function encodeModel(entry: ModelEntry): Model {
+  const { id, aliases, createdAtMs, contextLength, ownedBy, kind, modalities, mediaProblem, state, file = {} } = entry
   const { quantization, contextLength: longest, trainedContextLength } = file
   return {
     id,
@@ -26,10 +30,16 @@ export function encodeModel({ id, aliases, createdAtMs, contextLength, ownedBy, 
     ...(longest !== undefined && { max_context_length: longest }),
     ...(trainedContextLength !== undefined && { native_context_length: trainedContextLength }),
     ...(quantization !== undefined && { quant: quantization }),
+    ...(modalities !== undefined && { architecture: { input_modalities: inputsOf(modalities), output_modalities: ['text'] } }),
+    ...(mediaProblem !== undefined && { media_problem: mediaProblem }),
     state: state.type,
     loaded: state.type === 'ready',
     aliases,
   }
+}
+
+function inputsOf({ image, audio, video = false }: NonNullable<ModelEntry['modalities']>): string[] {
+  return ['text', ...(image ? ['image'] : []), ...(audio ? ['audio'] : []), ...(video ? ['video'] : [])]
 }
 
 /** OpenAI's list of models, which has no pages. */

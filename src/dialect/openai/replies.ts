@@ -54,6 +54,8 @@ const modelShape = {
   native_context_length: number.optional(),
   quant: text.optional(),
   kind: oneOf(['chat', 'embeddings', 'rerank', 'other']).optional(),
+  architecture: object({ input_modalities: texts, output_modalities: texts }).optional(),
+  media_problem: text.optional(),
   state: text,
   loaded: flag,
   aliases: texts,

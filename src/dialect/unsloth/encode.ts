@@ -20,7 +20,7 @@ export function encodeLoaded({ model, isNew }: { readonly model: ModelReport; re
 }
 
 /** The reply of `POST /api/inference/validate`. */
-export function encodeFound({ id, file, variant, hasProjector, isAdapter, isGguf }: FoundModel): Found {
+export function encodeFound({ id, file, variant, readsImages, isAdapter, isGguf }: FoundModel): Found {
   return {
     valid: true,
     message: file === undefined ? `the file of ${id} is chosen when it is loaded` : `${id} is ${file}`,
@@ -28,7 +28,7 @@ export function encodeFound({ id, file, variant, hasProjector, isAdapter, isGguf
     display_name: nameOf(id),
     is_gguf: isGguf,
     is_lora: isAdapter === true,
-    is_vision: hasProjector,
+    is_vision: readsImages,
     requires_trust_remote_code: false,
     gguf_variant: variant ?? null,
   }
@@ -118,10 +118,10 @@ export function encodeUnslothError(error: AppError): ErrorReply & { readonly bod
   return { status, body: { detail: body.error.message, ...body } }
 }
 
-function describe({ facts, hasProjector, variant, id, settings, longestContexts }: ModelReport): Abilities {
+function describe({ facts, variant, id, settings, longestContexts }: ModelReport): Abilities {
   const { contextLength, sampling, modalities } = facts
   return {
-    is_vision: hasProjector || modalities?.image === true,
+    is_vision: modalities?.image === true,
     is_gguf: variant !== undefined || facts.vocabularySize !== undefined,
     is_audio: false,
     audio_type: null,

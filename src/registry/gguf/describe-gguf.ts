@@ -5,7 +5,7 @@ import { type Metadata, readMetadata } from './gguf-metadata.ts'
 import { leastTensorBytes } from './gguf-size.ts'
 import { readFileHeader } from './read-file-header.ts'
 
-type Described = Omit<ModelFileFacts, 'sizeBytes' | 'modifiedAtMs' | 'sha256' | 'contextLength' | 'hasProjector'>
+type Described = Omit<ModelFileFacts, 'sizeBytes' | 'modifiedAtMs' | 'sha256' | 'contextLength'>
 
 /** The facts in the header of a model's file; empty if it cannot be read. */
 export async function describeGguf(path: string): Promise<Described> {

@@ -67,7 +67,7 @@ export const mutants: readonly Mutant[] = [
     replace: '    sampling: {},\n    unused: {\n      temperature',
   },
   // What loads and the status say.
-  { rows: ['U83'], file: replies, find: 'hasProjector || modalities?.image === true', replace: 'hasProjector' },
+  { rows: ['U83'], file: replies, find: 'is_vision: modalities?.image === true', replace: 'is_vision: false' },
   {
     rows: ['U59', 'U84'],
     file: replies,

@@ -28,8 +28,8 @@ describe.skipIf(llamaServerBinary === undefined)(`media that a model cannot read
       builtinModel: false,
       media: { allowedAddresses: ['127.0.0.1'], cacheBytes: 0 },
       models: [
-        { engine: 'llama', id: 'embedded', source, contextLength: 1024, threads: 1, load: 'demand' as const },
-        { ...server, id: 'blind', load: 'demand' as const },
+        { engine: 'llama', id: 'embedded', source, mmproj: 'none', contextLength: 1024, threads: 1, load: 'demand' as const },
+        { ...server, id: 'blind', mmproj: 'none', load: 'demand' as const },
         { ...server, id: 'seeing', mmproj: 'builtin:dragoman-tiny-mmproj.gguf' },
         { ...remote, id: 'texts', protocol: 'completions' },
         { ...remote, id: 'chats' },
@@ -60,8 +60,8 @@ describe.skipIf(llamaServerBinary === undefined)(`media that a model cannot read
   }
 
   test.each([
-    ['embedded', /it has no multimodal projector/],
-    ['blind', /mmproj/],
+    ['embedded', /mmproj: none/],
+    ['blind', /mmproj: none/],
     ['texts', /as text/],
   ])('%s: a picture, in each protocol', async (model, reason) => {
     const before = hits

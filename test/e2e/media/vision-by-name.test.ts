@@ -68,8 +68,8 @@ describe.skipIf(llamaServerBinary === undefined)(`a model with a projector besid
     expect((await app.call('/validate', { model_path })).body).toMatchObject({ is_vision: true })
     expect((await app.call('/load', { model_path, ...small })).body).toMatchObject({ model: model_path, is_vision: true })
     expect(hub.seen.map(({ url }) => url).filter((url) => url.includes('/resolve/'))).toEqual([
-      '/owner/vision/resolve/main/x-Q4_K_M.gguf',
       '/owner/vision/resolve/main/mmproj-F16.gguf',
+      '/owner/vision/resolve/main/x-Q4_K_M.gguf',
     ])
     expect(await look(model_path)).toBe(200)
     await app.call('/unload', { model_path })

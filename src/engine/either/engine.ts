@@ -1,0 +1,158 @@
+import { orAborted } from '../../base/time-limit.ts'
+import type { Admit, Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+import { ObservedState } from '../shared/observed-state.ts'
+import { refuseMedia } from '../shared/refuse-media.ts'
+
+/** Which engine runs a model, and which media the model reads there. */
+export type EngineChoice = {
+  readonly engine: 'first' | 'second'
+  /** Absent: only its load shows. */
+  readonly modalities?: NonNullable<EngineFacts['modalities']>
+  /** Why it reads no media, and what to do. */
+  readonly mediaProblem?: string
+}
+
+type EitherOptions = {
+  readonly id: string
+  readonly first: Engine
+  /** Created when it is chosen for the first time. */
+  readonly createSecond: () => Engine
+  /** The choice as far as it is known without a network. */
+  look(): Promise<EngineChoice>
+  /** Chooses before a start. Rejects only with the signal's reason. */
+  choose(signal: AbortSignal): Promise<EngineChoice>
+}
+
+/** Runs a model on one of two engines. The choice is made before each start: what it depends on may change while the model is unloaded. */
+export class EitherEngine implements Engine {
+  readonly #options: EitherOptions
+  readonly #observed = new ObservedState()
+  #current: Engine
+  #second: Engine | undefined
+  #choice: EngineChoice | undefined
+  #choosing: Promise<void> | undefined
+  /** Aborted when the model is unloaded. */
+  #stop = new AbortController()
+
+  constructor(options: EitherOptions) {
+    this.#options = options
+    this.#current = this.#follow(options.first)
+    options.look().then(
+      (choice) => {
+        this.#choice ??= choice
+      },
+      // The choice before the start counts.
+      () => undefined,
+    )
+  }
+
+  get state(): EngineState {
+    return this.#observed.current
+  }
+
+  get onState(): Engine['onState'] {
+    return this.#observed.observe
+  }
+
+  get capabilities(): EngineCapabilities {
+    return this.#current.capabilities
+  }
+
+  get tokensAfterCancel(): number {
+    return (this.#options.first.tokensAfterCancel ?? 0) + (this.#second?.tokensAfterCancel ?? 0)
+  }
+
+  get facts(): EngineFacts {
+    const { modalities: loaded, ...facts } = this.#current.facts
+    const { modalities: expected, mediaProblem } = this.#choice ?? {}
+    const modalities = this.state.type === 'ready' ? loaded : expected
+    return {
+      ...facts,
+      ...(modalities !== undefined && { modalities }),
+      ...(mediaProblem !== undefined && { mediaProblem }),
+    }
+  }
+
+  async ensureReady(signal: AbortSignal, admit?: Admit): Promise<void> {
+    await this.#settle(signal)
+    await this.#current.ensureReady(signal, admit)
+  }
+
+  checkMedia(request: Pick<GenerationRequest, 'prompt'>): void {
+    const { modalities, mediaProblem } = this.facts
+    if (modalities === undefined) return
+    const { image, audio, video } = modalities
+    // Videos may become images: the client of the server decides.
+    const reads = { image, audio, video: video === true || image, file: false }
+    refuseMedia(
+      request,
+      (kind) => reads[kind],
+      (kind) => `model '${this.#options.id}' cannot read parts of type '${kind}': ${mediaProblem ?? otherKinds}`,
+    )
+  }
+
+  async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
+    await this.#settle(signal)
+    return this.#current.prepare(request, signal)
+  }
+
+  async unload(options: { readonly drainMs: number }): Promise<void> {
+    await this.#endChoosing()
+    await this.#current.unload(options)
+  }
+
+  async close(): Promise<void> {
+    await this.#endChoosing()
+    await Promise.all([this.#options.first.close(), this.#second?.close()])
+  }
+
+  /** Resolves when the engine that runs the model is known. */
+  async #settle(signal: AbortSignal): Promise<void> {
+    if (this.#choosing === undefined && !isAtRest(this.#current.state)) return
+    this.#choosing ??= this.#choose().finally(() => {
+      this.#choosing = undefined
+      // All who waited may have left: then no engine starts.
+      setImmediate(() => this.#show(this.#current.state))
+    })
+    await orAborted(this.#choosing, signal)
+  }
+
+  async #choose(): Promise<void> {
+    this.#stop = new AbortController()
+    const { signal } = this.#stop
+    this.#observed.current = { type: 'starting' }
+    const choice = await this.#options.choose(signal)
+    signal.throwIfAborted()
+    this.#choice = choice
+    if (choice.engine === 'second') this.#second ??= this.#follow(this.#options.createSecond())
+    const next = choice.engine === 'second' && this.#second !== undefined ? this.#second : this.#options.first
+    const before = this.#current
+    this.#current = next
+    if (next !== before) await before.unload({ drainMs: 0 })
+  }
+
+  async #endChoosing(): Promise<void> {
+    this.#stop.abort(new AppError('shutting-down', `model '${this.#options.id}' is being unloaded; try again later`))
+    await this.#choosing?.catch(() => undefined)
+  }
+
+  #follow(engine: Engine): Engine {
+    engine.onState((state) => {
+      if (engine === this.#current) this.#show(state)
+    })
+    return engine
+  }
+
+  #show(state: EngineState): void {
+    if (this.#choosing === undefined && state !== this.#observed.current) this.#observed.current = state
+  }
+}
+
+const otherKinds = 'its multimodal projector has no part for them'
+
+/** Nothing runs, and nothing will by itself. */
+function isAtRest(state: EngineState): boolean {
+  return state.type === 'stopped' || (state.type === 'failed' && state.retryAtMs === undefined)
+}
