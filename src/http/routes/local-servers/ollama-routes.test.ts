@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type RunningApp, startApp } from '../../../../test/support/http/app.ts'
 import { openTestServer } from '../../../../test/support/http/test-server.ts'
+import { hasSenses } from '../../../../test/support/llama/senses.ts'
 import { openHub } from '../../../../test/support/upstream/hub.ts'
 import { hashApiKey } from '../../../app/keys/made-keys.ts'
 import type { Engine } from '../../../contract/engine.ts'
@@ -285,7 +286,8 @@ describe('the lists', () => {
         context_length: 4096,
         embedding_length: 256,
       },
-      capabilities: ['completion', 'tools', 'thinking'],
+      // It has a projector.
+      capabilities: ['completion', 'tools', ...(hasSenses ? ['vision'] : []), 'thinking'],
     })
     const shown = (await call('/api/show', { name: 'Dragoman-Tiny' })).value
     expect(shown).toMatchObject({
