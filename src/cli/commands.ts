@@ -350,11 +350,11 @@ async function load({ config, host, port, workers, models, modelFlags, logLevel 
 
 async function withKeys(config: string | undefined, work: (keys: KeyPlace) => Promise<void>): Promise<void> {
   const loaded = await load({ config })
-  const { usesMadeKeys } = await import('../app/keys/find-keys.ts')
+  const { configuredNames } = await import('../app/keys/find-keys.ts')
   const { withMadeKeys } = await import('../app/state/with-made-keys.ts')
   const say = (_: object, message: string) => console.error(message)
   await withMadeKeys(loaded, { info: say, warn: say }, (made) =>
-    work({ made, isUsed: usesMadeKeys(loaded.server), groups: Object.keys(loaded.server.keyGroups ?? {}) }),
+    work({ made, takenNames: configuredNames(loaded.server), groups: Object.keys(loaded.server.keyGroups ?? {}) }),
   )
 }
 

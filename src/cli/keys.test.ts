@@ -23,8 +23,13 @@ test.each(['0d', '2029-12-31'])('%s has passed', (text) => {
 })
 
 test.each(['anyone', 'key-d0d19f78', 'key-D0D19F78', '', 'of Anna', 'a'.repeat(65)])("no key is called '%s'", async (name) => {
-  const place = { made: {} as MadeKeys, isUsed: true, groups: [] }
+  const place = { made: {} as MadeKeys, takenNames: ['admin'], groups: [] }
   await expect(newKey(place, { name })).rejects.toThrow(`--name: '${name}' cannot be the name of a key; give 1 to 64 letters`)
+})
+
+test('a key of the configuration keeps its name', async () => {
+  const place = { made: {} as MadeKeys, takenNames: ['admin'], groups: [] }
+  await expect(newKey(place, { name: 'admin' })).rejects.toThrow("a key of the configuration is called 'admin'")
 })
 
 test('an empty list says what makes a key', () => {

@@ -28,16 +28,11 @@ const limitFlags = [
   ['tpmo', 'tokensPerMonth'],
 ] as const
 
-/** The keys that Dragoman made, and whether a server with the same configuration accepts them. */
-export type KeyPlace = { readonly made: MadeKeys; readonly isUsed: boolean; readonly groups: readonly string[] }
-
-const usedNotice = 'Running servers that others can reach accept it at once, unless they have keys in their configuration.'
-const unusedNotice =
-  'Servers with this configuration refuse it: they accept only the keys in server.apiKeys and server.adminKey, or in ' +
-  'DRAGOMAN_API_KEY and DRAGOMAN_ADMIN_KEY. Add it there, or leave those out.'
+/** The keys that Dragoman made, with the names of keys and of groups in the configuration. */
+export type KeyPlace = { readonly made: MadeKeys; readonly takenNames: readonly string[]; readonly groups: readonly string[] }
 
 /** Makes a key. Only the key goes to standard output, for `export DRAGOMAN_API_KEY="$(dragoman keys new)"`. */
-export async function newKey({ made, isUsed, groups }: KeyPlace, flags: NewKeyFlags): Promise<void> {
+export async function newKey({ made, takenNames, groups }: KeyPlace, flags: NewKeyFlags): Promise<void> {
   const { name, scope = ['inference'], models, tools, group, expires } = flags
   const faults: string[] = []
   const checked = <T>(read: () => T): T | undefined => {
@@ -48,7 +43,7 @@ export async function newKey({ made, isUsed, groups }: KeyPlace, flags: NewKeyFl
       return undefined
     }
   }
-  if (name !== undefined) checked(() => checkName(name))
+  if (name !== undefined) checked(() => checkName(name, takenNames))
   for (const one of scope) checked(() => checkScope(one))
   if (group !== undefined) checked(() => checkGroup(group, groups))
   const expiresAt = expires === undefined ? undefined : checked(() => readExpiry(expires, Date.now()))
@@ -67,7 +62,7 @@ export async function newKey({ made, isUsed, groups }: KeyPlace, flags: NewKeyFl
     ...(expiresAt !== undefined && { expiresAt }),
   })
   console.log(key)
-  console.error(`This key is shown only once; only its hash is stored. ${isUsed ? usedNotice : unusedNotice}`)
+  console.error('This key is shown only once; only its hash is stored. Servers that ask for keys accept it immediately.')
 }
 
 /** Prints the keys as a table, by id, without the secrets. */
@@ -117,7 +112,10 @@ function minutesOf(time: string | undefined): string {
   return time === undefined ? '-' : time.slice(0, 16).replace('T', ' ')
 }
 
-function checkName(name: string): void {
+function checkName(name: string, taken: readonly string[]): void {
+  if (taken.includes(name)) {
+    throw new AppError('invalid-request', `--name: a key of the configuration is called '${name}'; choose another name`)
+  }
   if (keyName.test(name)) return
   const rule = "1 to 64 letters, digits, '.', '_' and '-', other than 'anyone' and 'key-' with 8 hexadecimal digits"
   throw new AppError('invalid-request', `--name: '${name}' cannot be the name of a key; give ${rule}`)

@@ -31,7 +31,7 @@ export function findKeys(server: ServerSettings, made: MadeKeys): FoundKeys {
   if (!hasConfigured && isLoopback(server.host)) return { apiKeys: [] }
   const findKey: FindKey = (hash) => {
     const stored = made.find(hash)
-    if (stored === undefined || !counts(stored, hasConfigured)) return undefined
+    if (stored === undefined || !counts(stored, configured)) return undefined
     made.noteUse(hash)
     return toApiKey(stored, server)
   }
@@ -54,14 +54,6 @@ export function checkKeysRemain(before: ServerSettings, next: ServerSettings): v
   throw new AppError('invalid-request', message)
 }
 
-/**
- * Whether servers with these settings accept keys that commands make, if they need any: beside configured keys, only those made by requests
- * count.
- */
-export function usesMadeKeys(server: ServerSettings): boolean {
-  return !hasKeys(server)
-}
-
 function hasKeys({ apiKeys, adminKey }: ServerSettings): boolean {
   return apiKeys !== undefined || adminKey !== undefined
 }
@@ -76,7 +68,14 @@ export function keyFilePath(home: string): string {
 }
 
 type ServerSettings = LoadedConfig['server']
+const adminName = 'admin'
 type ConfiguredKey = NonNullable<ServerSettings['apiKeys']>[number]
+
+/** The names of configured keys, which no other key may have. */
+export function configuredNames({ apiKeys = [], adminKey }: ServerSettings): readonly string[] {
+  const names = apiKeys.flatMap((key) => (typeof key === 'string' || key.name === undefined ? [] : [key.name]))
+  return adminKey === undefined ? names : [...names, adminName]
+}
 
 /** A configured key that may use models, for this process's own requests. */
 export function clientKey({ apiKeys = [], adminKey }: ServerSettings): string | undefined {
@@ -120,5 +119,5 @@ function limitsOf({ scopes, ...own }: StoredKey, defaults: KeyLimits | undefined
 }
 
 function adminKey(key: string): ApiKey {
-  return { hash: hashApiKey(key), name: 'admin', scopes: allScopes }
+  return { hash: hashApiKey(key), name: adminName, scopes: allScopes }
 }

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../../test/support/http/app.ts'
+import { configSchema } from '../../config/schema.ts'
 import { ApiKeyFile } from './api-key-file.ts'
+import { findKeys } from './find-keys.ts'
 import { createKeyDirectory } from './key-directory.ts'
 import { hashApiKey } from './made-keys.ts'
 
@@ -92,19 +94,19 @@ describe('the routes of keys', () => {
   })
 })
 
-test('keys that commands have made count only on a server without configured ones', async () => {
+test('keys that commands have made count beside configured ones, except one with the name of a configured key', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-keys-'))
   const file = new ApiKeyFile(join(folder, 'api-keys.json'))
-  await file.add({ scopes: ['inference'], name: 'command' })
-  await file.add({ scopes: ['inference'], name: 'page', madeBy: 'root' })
-  const configured = [{ hash: 'f'.repeat(64), scopes: new Set(['admin'] as const) }]
-  const namesOf = async (keys: typeof configured) => {
-    const directory = createKeyDirectory({ made: file, configured: () => keys, groups: () => [], areRequired: () => true })
-    return (await directory.list()).map(({ name }) => name)
-  }
-  expect([await namesOf([]), await namesOf(configured)]).toEqual([
-    ['command', 'page'],
-    [undefined, 'page'],
+  const made = await file.add({ scopes: ['inference'], name: 'command' })
+  const shadowed = await file.add({ scopes: ['inference'], name: 'admin' })
+  const { server } = configSchema.parse({ server: { adminKey: 'a-key-of-the-operator' } })
+  const { apiKeys, findKey } = findKeys(server, file)
+  const directory = createKeyDirectory({ made: file, configured: () => apiKeys, groups: () => [], areRequired: () => true })
+  expect((await directory.list()).map(({ name, source }) => [name, source])).toEqual([
+    ['admin', 'configuration'],
+    ['command', 'made'],
   ])
+  expect(findKey?.(hashApiKey(made))).toMatchObject({ name: 'command' })
+  expect(findKey?.(hashApiKey(shadowed))).toBeUndefined()
   await rm(folder, { recursive: true })
 })

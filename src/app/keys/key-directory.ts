@@ -19,7 +19,7 @@ const open =
 
 /** The keys that the server accepts: configured ones, and made ones that count. */
 export function createKeyDirectory({ made, configured, groups, areRequired }: DirectoryDeps): KeyDirectory {
-  const counting = (keys: readonly StoredKey[]) => keys.filter((key) => counts(key, configured().length > 0))
+  const counting = (keys: readonly StoredKey[]) => keys.filter((key) => counts(key, configured()))
   const listOf = (keys: readonly StoredKey[]) => [...configured().map(fromConfiguration), ...counting(keys).map(fromMade)]
   return {
     get areRequired() {
@@ -70,9 +70,9 @@ export function checkGroup(name: string, groups: readonly string[]): void {
   throw new AppError('invalid-request', `'${name.slice(0, 100)}' is not a group of keys; ${known}`, { param: 'group' })
 }
 
-/** Beside configured keys, only those made by a request count: others were made for a server without any. */
-export function counts({ madeBy }: StoredKey, hasConfigured: boolean): boolean {
-  return !hasConfigured || madeBy !== undefined
+/** Keys of one name would share what they store: one in the configuration has its name alone. */
+export function counts({ name }: StoredKey, configured: readonly Pick<ApiKey, 'name'>[]): boolean {
+  return name === undefined || configured.every((key) => key.name !== name)
 }
 
 function fromMade(stored: StoredKey): ListedKey {
