@@ -5,13 +5,12 @@ import type { Server } from '../../http/server.ts'
 /** Answers a request of a Node.js server; `next` gets those for paths elsewhere, and failures, as in Express. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void
 
-/** A handler for requests whose path is below `basePath` (`''`: any). */
+/** A handler for requests whose path is below `basePath` (`''`: any), also where Express has removed it (`app.use('/llm', handler)`). */
 export function createNodeHandler({ app, answer }: Server, basePath: string): NodeHandler {
   return (request, response, next) => {
-    const { method = 'GET', url = '/' } = request
-    const end = url.indexOf('?')
-    const path = end === -1 ? url : url.slice(0, end)
-    const below = pathBelow(basePath, path)
+    const { method = 'GET' } = request
+    const { path, query } = splitUrl(request.url)
+    const below = pathBelow(basePath, path) ?? pathBelow(basePath, splitUrl(originalUrlOf(request)).path)
     if (below === undefined) {
       if (next !== undefined) return next()
       return void send(response, replyElsewhere(basePath, { method, path }))
@@ -19,10 +18,20 @@ export function createNodeHandler({ app, answer }: Server, basePath: string): No
     if (request.readableDidRead) return void send(response, replyRead())
     const fail = next ?? (() => response.destroy())
     app.ready().then(() => {
-      request.url = below + url.slice(path.length)
+      request.url = below + query
       answer(request, response)
     }, fail)
   }
+}
+
+function splitUrl(url = '/'): { readonly path: string; readonly query: string } {
+  const end = url.indexOf('?')
+  return end === -1 ? { path: url, query: '' } : { path: url.slice(0, end), query: url.slice(end) }
+}
+
+/** Express keeps the whole URL of a request that it passes to what is mounted at a path. */
+function originalUrlOf(request: IncomingMessage): string | undefined {
+  return 'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : undefined
 }
 
 async function send(response: ServerResponse, reply: Response): Promise<void> {
