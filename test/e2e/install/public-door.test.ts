@@ -5,14 +5,45 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stepsOf } from '../../support/guides/guide.ts'
 import { packInto } from '../../support/process/packed.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'dragoman-door-'))
 const home = join(folder, 'home')
-const guide = readFileSync(join(root, 'docs', 'library.md'), 'utf8')
-const blockOf = (language: string) => new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(guide)?.[1] ?? ''
+const library = readFileSync(join(root, 'docs', 'library.md'), 'utf8')
+const printed = /```text\n([\s\S]*?)```/.exec(library)?.[1]
+
+/** The programs of the documents, each page in a folder of its own, as paths. */
+function writePrograms(): readonly string[] {
+  const guides = readdirSync(join(root, 'docs', 'guides')).map((name) => `guides/${name}`)
+  return ['library.md', 'tutorial.md', ...guides].flatMap((page) => {
+    const text = readFileSync(join(root, 'docs', page), 'utf8')
+    const steps = stepsOf(text).filter((step) => step.type === 'write' && /\.[mc]?[jt]s$/.test(step.file))
+    // A program without a name would be neither checked nor run.
+    expect(steps, page).toHaveLength([...text.matchAll(/^```[jt]sx?$/gm)].length)
+    return steps.flatMap((step) => {
+      if (step.type !== 'write') return []
+      const path = join(page.replace('.md', ''), step.file)
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), step.text)
+      return [path]
+    })
+  })
+}
+
+/** The complaints of the compiler about files. */
+async function compile(name: string, files: readonly string[], options: object): Promise<string> {
+  const compilerOptions = { strict: true, target: 'es2023', types: ['node'], skipLibCheck: false, rootDir: '.', ...options }
+  writeFileSync(join(folder, `${name}.json`), JSON.stringify({ compilerOptions, files }))
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const compiled = run(process.execPath, [tsc, '-p', join(folder, `${name}.json`)])
+  return compiled.then(
+    () => '',
+    ({ stdout }: { readonly stdout: string }) => stdout,
+  )
+}
 
 /**
  * Installs the packed package in an empty folder. Its dependencies are those of this checkout, linked. (packed.test.ts has npm install it.)
@@ -37,20 +68,34 @@ async function install(): Promise<void> {
 }
 
 describe('the packed package in an empty folder', () => {
+  let programs: readonly string[]
   beforeAll(async () => {
     await install()
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'empty', type: 'module' }))
-    writeFileSync(join(folder, 'program.ts'), blockOf('ts'))
-    const compilerOptions = { strict: true, target: 'es2023', module: 'nodenext', types: ['node'], outDir: 'out', rootDir: '.' }
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
+    programs = writePrograms()
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  test('the program of docs/library.md has right types, and does what the document says', async () => {
-    await run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder])
+  test('the programs of the documents have right types, for Node.js and for bundlers', async () => {
+    const ours = programs.filter((path) => / from '(?:\..*\/)?dragoman/.test(readFileSync(join(folder, path), 'utf8')))
+    // Next.js bundles: its imports have no extensions.
+    const own = ours.filter((path) => !/^guides\/in-your-server\/(?:app|lib)/.test(path))
+    expect(own.length).toBeGreaterThan(7)
+    const js = { checkJs: true, maxNodeModuleJsDepth: 0 }
+    expect(await compile('nodenext', own, { module: 'nodenext', outDir: 'out', ...js })).toBe('')
+    const bundled = { module: 'esnext', moduleResolution: 'bundler', noEmit: true, ...js }
+    expect(await compile('bundler', ours, bundled)).toBe('')
+  })
+
+  test('the programs of docs/library.md print what it says', async () => {
     const env = { ...process.env, DRAGOMAN_HOME: home }
-    const { stdout } = await run(process.execPath, ['out/program.js'], { cwd: folder, env })
-    expect(stdout).toBe(blockOf('text'))
+    const output = async (name: string) => (await run(process.execPath, [`out/library/${name}.js`], { cwd: folder, env })).stdout
+    expect(await output('program')).toBe(printed)
+    const errors = await output('errors')
+    expect(errors).toContain(
+      "invalid-request [ 'sampling', 'temperature' ] sampling.temperature: expected a number from 0 to 10, got 99",
+    )
+    expect(errors).toContain('cancelled Error: too late')
   })
 
   test('its command runs the built-in model with the llama.cpp in the data folder', async () => {

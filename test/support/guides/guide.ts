@@ -24,7 +24,7 @@ export function stepsOf(page: string): readonly Step[] {
     const line = page.slice(0, page.indexOf(all)).split('\n').length + notes.split('\n').length - 1
     const note = (name: string) => new RegExp(`^<!-- ${name}: (.*) -->$`, 'm').exec(notes)?.[1]
     const [keepsRunning, prints, reason] = [note('keeps running'), note('prints'), note('elsewhere')]
-    const file = note('file') ?? /^(?:#|\/\/) ([\w./-]*\.\w+)\n/.exec(text)?.[1]
+    const file = note('file') ?? /^(?:#|\/\/) ([\w./[\]-]*\.\w+)\n/.exec(text)?.[1]
     if (reason !== undefined) return [{ type: 'elsewhere', line, commands: text, reason }]
     if (language !== 'sh') return file === undefined ? [] : [{ type: 'write', line, file, text }]
     return [
@@ -44,7 +44,7 @@ export function scriptOf(steps: readonly Step[], out: string): string {
   const made = steps.map((step) => {
     if (step.type === 'elsewhere') return ''
     if (step.type === 'write')
-      return `mkdir -p "$(dirname ${step.file})"\ncat > ${step.file} <<'END-OF-FILE'\n${step.text}END-OF-FILE\n`
+      return `mkdir -p "$(dirname '${step.file}')"\ncat > '${step.file}' <<'END-OF-FILE'\n${step.text}END-OF-FILE\n`
     const log = `${out}/${step.line}`
     const body = `(set -e\n${step.commands}\n) > ${log} 2>&1 < /dev/null`
     if (step.keepsRunning === undefined) return `${body} || { echo "the commands at line ${step.line} failed"; exit 1; }\n`
