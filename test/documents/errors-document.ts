@@ -21,19 +21,16 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
   ],
   'context-length-exceeded': [
     'The prompt, with the output that was asked for, does not fit into the context of the model.',
-    'Shorten the conversation or `max_tokens`, or serve the model with more context (`--context`). Nothing is cut in silence.',
+    'Shorten the conversation or `max_tokens`, or serve the model with more context (`--context`). Nothing is silently truncated.',
   ],
   'template-failed': [
     'The chat template of the model refuses the conversation, or fails.',
     'The message has the text of the template. Often it wants roles that alternate, or no system message: [templates.md](templates.md).',
   ],
-  unauthorized: [
-    'The key is missing, wrong or past its end.',
-    'Send `authorization: Bearer KEY`; `dragoman keys new` makes one.',
-  ],
+  unauthorized: ['The key is missing, invalid or expired.', 'Send `authorization: Bearer KEY`; `dragoman keys new` makes one.'],
   forbidden: [
-    'The key is valid, but has not the scope for this, or not the model or tool.',
-    'The message names the scope. Use another key, or make one with `dragoman keys new --scopes`.',
+    'The key is valid, but lacks the required scope, model or tool.',
+    'The message names the scope. Use another key, or make one with `dragoman keys new --scope`.',
   ],
   'host-not-allowed': [
     'The `Host` header names a server that this one is not known as. Without keys, this protects from pages that rebind a name to your machine.',
@@ -98,7 +95,7 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
   ],
   cancelled: [
     'The request was stopped, and its kind of reply cannot be cut short.',
-    'Nothing: the caller asked for it. Chats end with `length` instead.',
+    'No action needed. Chats end with `length` instead.',
   ],
   internal: ['A fault of Dragoman.', 'The log has the details under the id in `x-request-id`. Please report it.'],
   'engine-failed': [
@@ -109,7 +106,10 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
     'The other server refused the request or could not be reached.',
     'The message has its status and text. Look at its log.',
   ],
-  'upstream-timeout': ['The other server did not answer in time.', 'Look whether it works; `limits.firstTokenMs` is the limit.'],
+  'upstream-timeout': [
+    'The other server did not answer in time.',
+    'Check that it is running; `limits.firstTokenMs` is the limit.',
+  ],
   'invalid-output': [
     'The model of another server did not write what was asked for, such as a call of the tool that `tool_choice` names.',
     'Try again, or use an engine that enforces it during generation: `llama`, `llama-server`, vLLM, SGLang.',
