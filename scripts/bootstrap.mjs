@@ -74,7 +74,26 @@ export async function runProgram(args) {
 }
 
 function isInstalled() {
-  return existsSync(installStamp) && readFileSync(installStamp, 'utf8') === lockHash()
+  if (existsSync(installStamp) && readFileSync(installStamp, 'utf8') === lockHash()) return true
+  if (!isInstalledByNpm()) return false
+  writeFileSync(installStamp, lockHash())
+  return true
+}
+
+/** Whether somebody has run `npm ci`: npm's own record has what package-lock.json lists, for this platform. */
+function isInstalledByNpm() {
+  const record = join(root, 'node_modules', '.package-lock.json')
+  if (!existsSync(record)) return false
+  const packagesOf = (file) => JSON.parse(readFileSync(file, 'utf8')).packages
+  const installed = packagesOf(record)
+  const isThere = ([path, { version, integrity, optional }]) => {
+    const found = installed[path]
+    if (found === undefined) return optional === true
+    return found.version === version && found.integrity === integrity
+  }
+  return Object.entries(packagesOf(join(root, 'package-lock.json')))
+    .filter(([path]) => path !== '')
+    .every(isThere)
 }
 
 function lockHash() {

@@ -107,7 +107,11 @@ function showTitle(title) {
   const beganMs = performance.now()
   const show = () => {
     const seconds = Math.round((performance.now() - beganMs) / 1000)
-    process.stderr.write(`\r\u001B[2Kdragoman: ${title}${seconds < 2 ? '' : `, ${seconds} s`}`)
+    const time = seconds < 2 ? '' : `, ${seconds} s`
+    // A line that the terminal wraps cannot be overwritten.
+    const room = Math.max(0, (process.stderr.columns ?? 80) - time.length - 1)
+    const text = `dragoman: ${title}`
+    process.stderr.write(`\r\u001B[2K${text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`}${time}`)
   }
   show()
   const timer = setInterval(show, 1000)

@@ -18,7 +18,7 @@ export async function ensureNode() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major > floor[0] || (major === floor[0] && minor >= floor[1])) return
   const old = process.versions.node
-  const title = `Node.js ${old} is older than ${floor.join('.')}: fetching ${version} from the npm registry, into .cache of this folder`
+  const title = `Node.js ${old} is older than ${floor.join('.')}: fetching ${version} into .cache`
   const { binary, failure } = await installNode(version, title)
   if (failure !== undefined)
     fail(`${failure}. Node.js ${old} is too old: install Node.js 24 (https://nodejs.org), then run this again.`)

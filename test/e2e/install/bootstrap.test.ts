@@ -7,8 +7,11 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../../support/http/app.ts'
 import { isAlive } from '../../support/process/is-alive.ts'
+import { hasTmux, openTmux } from '../../support/process/tmux.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
+
+type Packages = Readonly<Record<string, unknown>>
 
 /** Stands for npm: writes down its process and one that it starts, as npm starts others, and does not end by itself. */
 const endlessNpm = `
@@ -52,7 +55,7 @@ async function createCheckout() {
   onTestFinished(async () => {
     for (const pid of (await installs()).flat()) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
   })
-  return { installs, start }
+  return { folder, npm, installs, start }
 }
 
 async function codeOf(child: ChildProcess): Promise<number | null> {
@@ -77,6 +80,33 @@ test.skipIf(process.platform === 'win32').each([
   await until(async () => (await installs()).length === 2)
   second.kill('SIGTERM')
   await codeOf(second)
+})
+
+test.each([
+  ['is kept', 0, (packages: Packages) => packages],
+  ['is replaced where it lacks a package', 1, ({ 'node_modules/zod': _, ...others }: Packages) => others],
+])('what `npm ci` has installed %s', async (_, expected, change) => {
+  const { folder, installs, start } = await createCheckout()
+  const { packages } = JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8')) as { packages: Packages }
+  await mkdir(join(folder, 'node_modules'))
+  const record = { packages: change(packages) }
+  await writeFile(join(folder, 'node_modules', '.package-lock.json'), JSON.stringify(record))
+  const child = start()
+  // There is no compiler: what comes after the install fails.
+  if (expected === 0) expect([await codeOf(child), child.err()]).toEqual([1, expect.stringContaining('the build failed')])
+  else await until(async () => (await installs()).length === 1)
+  expect(await installs()).toHaveLength(expected)
+  child.kill('SIGTERM')
+})
+
+test.skipIf(!hasTmux)('what is being done stays on one line of a narrow terminal', async () => {
+  const { folder, npm } = await createCheckout()
+  const env = { npm_execpath: npm, PIDS: join(folder, 'pids'), N: process.execPath }
+  const terminal = await openTmux({ columns: 30, cwd: folder, env })
+  terminal.enter('$N scripts/start.mjs')
+  await terminal.shows(/, 3 s/)
+  expect(terminal.screen().match(/dragoman: installing/g)).toHaveLength(1)
+  terminal.key('C-c')
 })
 
 test.skipIf(process.platform === 'win32')('an install that outlived its killed start is waited for', async () => {
