@@ -30,6 +30,43 @@ test('the first configuration is valid, names its schema, and is never written o
   expect(readFileSync(file, 'utf8')).toBe(text)
 })
 
+test('a check names what this machine lacks', async () => {
+  const file = join(folder, 'elsewhere.yaml')
+  writeFileSync(
+    file,
+    `server: { host: 192.0.2.1 }
+builtinModel: false
+modelsFolder: ./shelf
+models:
+  - { id: gone, source: ./gone.gguf }
+  - { id: fetched, source: [./gone.gguf, 'hf:a/b'] }
+  - { id: scripted, script: ./gone.yaml, chatTemplate: ./gone.jinja }
+  - { id: far, endpoints: [{ url: 'http://127.0.0.1:9/v1', apiKeyEnv: DRAGOMAN_TEST_NOT_SET }] }
+  - { id: here, script: from-request }
+`,
+  )
+  const notes: string[] = []
+  const spy = vi.spyOn(console, 'error').mockImplementation((line) => void notes.push(...String(line).split('\n')))
+  onTestFinished(() => spy.mockRestore())
+  await describeConfig({ check: true }, load(file))
+  expect(lines.at(-1)).toMatch(/^the configuration is valid; models: gone, fetched, scripted, far, here$/)
+  expect(notes).toEqual([
+    'this machine lacks what it names:',
+    '  192.0.2.1 is not an address of this machine; choose another with server.host or --host',
+    `  modelsFolder: there is no '${join(folder, 'shelf')}'`,
+    `  model 'gone': source: there is no '${join(folder, 'gone.gguf')}'`,
+    `  model 'scripted': chatTemplate: there is no '${join(folder, 'gone.jinja')}'`,
+    `  model 'scripted': script: there is no '${join(folder, 'gone.yaml')}'`,
+    "  model 'far': the environment variable DRAGOMAN_TEST_NOT_SET is not set",
+  ])
+})
+
+test('a host that cannot be an address is wrong everywhere', async () => {
+  const file = join(folder, 'wrong.yaml')
+  writeFileSync(file, 'server: { host: 300.1.1.1 }\n')
+  await expect(describeConfig({ check: true }, load(file))).rejects.toThrow('server.host: must be a host name or an IP address')
+})
+
 test('a check names what is wrong, with its line', async () => {
   const file = join(folder, 'wrong.yaml')
   writeFileSync(file, 'server:\n  prot: 1\n')

@@ -27,8 +27,12 @@ export async function describeConfig({ check, print, schema }: ConfigFlags, load
   if (check !== true && print !== true) return
   const config = await load()
   if (print === true) console.log(printConfig(config).trimEnd())
-  else
+  else {
+    const { absentHere } = await import('./absent-here.ts')
+    const absent = await absentHere(config, process.env)
     console.log(`the configuration is valid; models: ${config.models.map(({ id }) => id).join(', ') || 'those of its servers'}`)
+    if (absent.length > 0) console.error(['this machine lacks what it names:', ...absent].join('\n  '))
+  }
 }
 
 /** Writes a configuration with a model that suits this machine. Never replaces a file. */

@@ -15,6 +15,7 @@ import { describeContext } from '../registry/gguf/choose-context.ts'
 import { builtinModel } from '../registry/names/builtin-model.ts'
 import { formatBytes } from '../registry/names/format-bytes.ts'
 import { budgetBytes } from '../registry/names/memory.ts'
+import { absentHere } from './absent-here.ts'
 import { isServing, listModels, type ServerAddress } from './servers/client.ts'
 import { commandName } from './terminal/command-name.ts'
 
@@ -52,6 +53,7 @@ async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<F
     const loaded = config as LoadedConfig
     const { home, models } = loaded
     yield { name: 'configuration', result: 'ok', detail: `models: ${models.map(({ id }) => id).join(', ')}` }
+    for (const detail of await absentHere(loaded, process.env)) yield { name: 'configuration', result: 'fail', detail }
     yield await checkBackend(home)
     yield await checkHome(home)
     yield await checkStore(loaded)

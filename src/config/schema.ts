@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { z } from 'zod'
 import { findNameConflicts } from '../registry/names/aliases.ts'
 import { isDerived } from './derive-engines.ts'
@@ -152,7 +153,12 @@ function isOrigin(text: string): boolean {
 
 const server = z
   .strictObject({
-    host: z.string().min(1).default('127.0.0.1').describe('The address to listen on; 0.0.0.0 is every address.'),
+    host: z
+      .string()
+      .min(1)
+      .refine((host) => !/^[\d.]+$/.test(host) || isIPv4(host), 'must be a host name or an IP address')
+      .default('127.0.0.1')
+      .describe('The address to listen on; 0.0.0.0 is every address.'),
     port: z.int().min(0).max(65_535).default(7411).describe('The port to listen on; 0 takes a free one.'),
     portFallback: z
       .boolean()
