@@ -17,6 +17,7 @@ import { openModels } from './models/open-models.ts'
 import { answerFetch } from './serving/answer-fetch.ts'
 import { createNodeHandler, type NodeHandler } from './serving/node-handler.ts'
 import { openServing } from './serving/open-serving.ts'
+import { Presence } from './sharing/presence.ts'
 import { openState } from './state/open-state.ts'
 import { version } from './version.ts'
 import { openWatching } from './watching/open-watching.ts'
@@ -80,10 +81,16 @@ export async function createApp(
   const sharing = shareMemory(config, log)
   const watching = await openWatching(config, { log, version, models: set, sharing, state, primary })
   const { cancellations } = watching.forRoutes
-  const { createScheduler, ...limits } = createKeyLimiting({
+  const presence = new Presence(everyone)
+  const {
+    createScheduler,
+    close: closeLimits,
+    ...limits
+  } = createKeyLimiting({
     // A file is asked for what must outlive the process only.
     shared: everyone?.usage,
     kept: store?.usage,
+    processes: () => presence.processes,
     log,
     onGranted: watching.metrics.slotGranted,
   })
@@ -164,6 +171,7 @@ export async function createApp(
       const { server } = live.current
       await Promise.all([serving.close(server), inProcess.close(server.shutdownGraceMs)])
       await Promise.all([models.close(), generating.close()])
+      await Promise.all([closeLimits(), presence.close()])
       // Closed last: the parts above may still write to them.
       await Promise.all([state.close(), watching.close()])
     },

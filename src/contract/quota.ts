@@ -69,6 +69,8 @@ export type Usage = {
   readonly minute: number
   /** On the clock of `steadyMs`. */
   readonly endsAtMs: number
+  /** How many processes cannot count together at the moment, where each allows its part of the rest. */
+  readonly among?: number
 }
 
 /** The usage of an account at the start of its period. */

@@ -1,8 +1,18 @@
 import { steadyMs } from '../base/steady-ms.ts'
 import { AppError } from '../contract/errors.ts'
-import type { BudgetState, ExceededLimit, KeyQuota, LimitState, Share, Usage, UsageCounter } from '../contract/quota.ts'
+import type {
+  BudgetState,
+  ExceededLimit,
+  KeyQuota,
+  LimitState,
+  Settlement,
+  Share,
+  Usage,
+  UsageCounter,
+} from '../contract/quota.ts'
 import type { RequestCost } from '../contract/scheduler.ts'
 import { type Gate, gatesOf } from './gates.ts'
+import type { AccountLimits } from './ledger.ts'
 import { inPeriod, MinuteCounter } from './minute-counter.ts'
 
 /** The output that a request without a limit is expected to generate. */
@@ -14,8 +24,13 @@ type Part = Pick<Share, 'requests' | 'tokens' | 'isStretched'> & Pick<Usage, 'mi
 /** The reservation of a request: in its key's minute, and in its other limits. Settle it. */
 export type Reservation = Part & { readonly others: readonly Part[] }
 
-/** A counter whose latest counts are known without waiting; with one process, they are exact. */
-export type KnowingCounter = UsageCounter & { known(account: string): Usage }
+/** A counter whose latest counts are known without waiting. */
+export type KnowingCounter = Pick<UsageCounter, 'take'> & {
+  /** What is used by all, and what this process must leave to others: with one process, it is exact. */
+  known(account: string, limits: AccountLimits): Usage
+  read(account: string, limits: AccountLimits): Promise<Usage>
+  settle(account: string, settlement: Settlement): Promise<unknown>
+}
 
 /** The limits of keys. Before a request runs, its largest use is reserved; at its end, that is replaced by its actual use. */
 export class Quotas {
@@ -38,8 +53,8 @@ export class Quotas {
     for (const gate of gatesOf(quota, Date.now())) {
       const counter = this.#counterOf(gate)
       const isMinute = gate.period === 'minute'
-      if (findSpent(gate, inPeriod(counter.known(gate.account), isMinute)) === undefined) continue
-      const spent = findSpent(gate, inPeriod(await counter.read(gate.account), isMinute))
+      if (findSpent(gate, inPeriod(counter.known(gate.account, gate), isMinute)) === undefined) continue
+      const spent = findSpent(gate, inPeriod(await counter.read(gate.account, gate), isMinute))
       if (spent !== undefined) throw spent
     }
   }
@@ -63,7 +78,7 @@ export class Quotas {
   async #reserve(gate: Gate, wanted: Wanted): Promise<Part> {
     const counter = this.#counterOf(gate)
     const isMinute = gate.period === 'minute'
-    let usage = inPeriod(counter.known(gate.account), isMinute)
+    let usage = inPeriod(counter.known(gate.account, gate), isMinute)
     for (let isFresh = false; ; isFresh = true) {
       const share = plan(gate, usage, wanted)
       const isEnough = !(share instanceof AppError) && !share.isStretched
@@ -74,7 +89,7 @@ export class Quotas {
         if (taken !== undefined) return { gate, requests, tokens, isStretched, minute: taken.minute }
       }
       // Other processes may have used or returned something. A lost race means that another request has won it.
-      usage = inPeriod(await counter.read(gate.account), isMinute)
+      usage = inPeriod(await counter.read(gate.account, gate), isMinute)
     }
   }
 
@@ -99,7 +114,11 @@ export class Quotas {
 
   /** What remains of a key's limits in its minute, as far as known; empty without limits. */
   states({ account, requestsPerMinute, tokensPerMinute }: KeyQuota): readonly LimitState[] {
-    const usage = inPeriod(this.#minutes.known(account), true)
+    const limits = {
+      ...(requestsPerMinute !== undefined && { requestsPerMinute }),
+      ...(tokensPerMinute !== undefined && { tokensPerMinute }),
+    }
+    const usage = inPeriod(this.#minutes.known(account, limits), true)
     return [
       ...(requestsPerMinute === undefined ? [] : [stateOf('requests', requestsPerMinute, usage)]),
       ...(tokensPerMinute === undefined ? [] : [stateOf('tokens', tokensPerMinute, usage)]),
@@ -111,7 +130,7 @@ export class Quotas {
     const states = gatesOf(quota, Date.now()).map(async (gate): Promise<BudgetState | undefined> => {
       const { period, group, tokensPerMinute: limit = 0, untilMs: resetsAtMs = 0 } = gate
       if (period === 'minute') return undefined
-      const { tokens: used } = await this.#budgets.read(gate.account)
+      const { tokens: used } = await this.#budgets.read(gate.account, { untilMs: resetsAtMs })
       return { period, ...(group !== undefined && { group }), limit, used, resetsAtMs }
     })
     return (await Promise.all(states)).filter((state) => state !== undefined)
@@ -166,7 +185,8 @@ function exceeded(gate: Gate, limit: Omit<ExceededLimit, 'group'>, minute: Usage
   const details = { exceeded: { ...limit, ...(group !== undefined && { group }) } }
   const { requested, used } = limit
   const whose = group === undefined ? 'this API key' : `the group '${group}' of this API key`
-  const perPeriod = `${limit.limit} ${limit.unit} per ${period}`
+  const parts = minute?.among === undefined ? '' : ` (${minute.among} processes cannot count together now: each allows its part)`
+  const perPeriod = `${limit.limit} ${limit.unit} per ${period}${parts}`
   if (untilMs !== undefined) {
     const reset = new Date(untilMs).toISOString().replace('.000', '')
     const left = Math.max(0, limit.limit - used)

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openTestStore } from '../../test/support/test-store.ts'
+import { LeasedCounter } from '../quota/leased-counter.ts'
 import { Quotas } from '../quota/quotas.ts'
-import { SharedCounter } from '../quota/shared-counter.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'hrtime'], now: Date.UTC(2030, 0, 15, 12) }))
 afterEach(() => void vi.useRealTimers())
@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers())
 test('a minute in the store ends at once where the clock is set back by more, and a budget stays', async () => {
   const { usage } = await openTestStore()
   if (usage === undefined) throw new Error('the store counts nothing')
-  const shared = new SharedCounter({ shared: usage, onAway: () => undefined, onBack: () => undefined })
+  const shared = new LeasedCounter({ shared: usage, onAway: () => undefined, onBack: () => undefined })
   const quotas = new Quotas(shared)
   const quota = { account: 'a', requestsPerMinute: 1, tokensPerDay: 12 }
   const admit = () => quotas.admit(quota, { inputTokens: 2, maxOutputTokens: 2 })

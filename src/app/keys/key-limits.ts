@@ -6,9 +6,10 @@ import type { Scheduler } from '../../contract/scheduler.ts'
 import type { Catalogue } from '../../contract/server/catalogue.ts'
 import { FairScheduler, type FairSchedulerOptions } from '../../core/schedule/fair-scheduler.ts'
 import type { Generating, Limits } from '../../http/run/deps.ts'
+import { LeasedCounter } from '../../quota/leased-counter.ts'
 import { limitScheduler } from '../../quota/limit-scheduler.ts'
+import type { Processes } from '../../quota/part.ts'
 import { Quotas } from '../../quota/quotas.ts'
-import { SharedCounter } from '../../quota/shared-counter.ts'
 
 /** A budget waits for a slow counter; a limit of a minute is not worth the wait. */
 const budgetPatienceMs = 10_000
@@ -16,21 +17,29 @@ const budgetPatienceMs = 10_000
 /** Makes the scheduler of a model. */
 export type CreateScheduler = (options: FairSchedulerOptions & { readonly id: string }) => Scheduler
 
-type KeyLimiting = { readonly createScheduler: CreateScheduler } & Required<Limits & Pick<Generating, 'admitsToolCall'>>
+type KeyLimiting = {
+  readonly createScheduler: CreateScheduler
+  /** Gives back what this process has reserved and not used. */
+  close(): Promise<void>
+} & Required<Limits & Pick<Generating, 'admitsToolCall'>>
 
 type KeyLimitingOptions = {
   /** The counter of several processes; absent: this one counts alone. */
   readonly shared?: UsageCounter | undefined
   /** The counter of days and months, which outlives processes; absent: `shared`. */
   readonly kept?: UsageCounter | undefined
+  /** The processes that count together. */
+  readonly processes: () => Processes
   readonly log: Logger
   onGranted(model: string, ...waited: Parameters<NonNullable<FairSchedulerOptions['onGranted']>>): void
 }
 
 /** Wraps schedulers so that they enforce the limits of keys. */
-export function createKeyLimiting({ shared, kept = shared, log, onGranted }: KeyLimitingOptions): KeyLimiting {
-  const minutes = shared && new SharedCounter({ shared, ...logged(log) })
-  const quotas = new Quotas(minutes, kept && new SharedCounter({ shared: kept, patienceMs: budgetPatienceMs, ...logged(log) }))
+export function createKeyLimiting({ shared, kept = shared, processes, log, onGranted }: KeyLimitingOptions): KeyLimiting {
+  const common = { processes, ...logged(log) }
+  const minutes = shared && new LeasedCounter({ shared, ...common })
+  const budgets = kept && new LeasedCounter({ shared: kept, patienceMs: budgetPatienceMs, ...common })
+  const quotas = new Quotas(minutes, budgets)
   const createFair: CreateScheduler = ({ id, ...options }) =>
     new FairScheduler({ onGranted: (...waited) => onGranted(id, ...waited), ...options })
   return {
@@ -38,6 +47,9 @@ export function createKeyLimiting({ shared, kept = shared, log, onGranted }: Key
     readLimits: (quota) => quotas.states(quota),
     readBudgets: (quota) => quotas.budgets(quota),
     admitsToolCall: (quota) => quotas.admitsToolCall(quota),
+    async close() {
+      await Promise.all([minutes?.close(), budgets?.close()])
+    },
   }
 }
 

@@ -12,13 +12,19 @@ export function share(carriers: readonly (Carrier | undefined)[], log: WarningLo
   const all = carriers.filter((carrier) => carrier !== undefined)
   const [first] = all
   if (first === undefined) return undefined
+  /** Those whose last message did not arrive. */
+  const away = new Set<Carrier>()
   const bus: Bus = {
     async publish(topic, message) {
       const answers = all.map(async (carrier) => {
         try {
-          return await carrier.publish(topic.name, message)
+          const given = await carrier.publish(topic.name, message)
+          away.delete(carrier)
+          return given
         } catch (error) {
-          log.warn({ topic: topic.name, reason: messageOf(error) }, 'a message did not reach other processes')
+          if (!away.has(carrier))
+            log.warn({ topic: topic.name, reason: messageOf(error) }, 'a message did not reach other processes')
+          away.add(carrier)
           return []
         }
       })
