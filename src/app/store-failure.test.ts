@@ -14,7 +14,7 @@ async function start(storage: string) {
     const headers = { 'content-type': 'application/json' }
     const reply = await fetch(`${app.url}${path}`, { method: 'POST', headers, body: JSON.stringify({ model: 'echo', ...body }) })
     const answer: { readonly id?: string } = JSON.parse(await reply.text())
-    return { status: reply.status, body: answer }
+    return { status: reply.status, stored: reply.headers.get('x-dragoman-stored'), body: answer }
   }
   return { url: app.url, post }
 }
@@ -38,8 +38,18 @@ test('when the store fails, requests that need it say so, and others go on', asy
   expect(await found.json()).toMatchObject(unavailable)
   expect(await post('/v1/responses', { input: 'two', background: true })).toMatchObject({ status: 503, body: unavailable })
 
-  expect((await post('/v1/responses', { input: 'two', store: false })).status).toBe(200)
-  expect((await post('/v1/chat/completions', { messages: [{ role: 'user', content: 'two' }] })).status).toBe(200)
+  expect(await post('/v1/responses', { input: 'two' })).toMatchObject({ status: 200, stored: 'false', body: { store: false } })
+  expect(await post('/v1/responses', { input: 'two', store: false })).toMatchObject({ status: 200, stored: null })
+  const messages = [{ role: 'user', content: 'two' }]
+  expect(await post('/v1/chat/completions', { messages })).toMatchObject({ status: 200, stored: null })
+  expect(await post('/v1/chat/completions', { messages, store: true })).toMatchObject({ status: 200, stored: 'false' })
+
+  const body = JSON.stringify({ model: 'echo', input: 'two', stream: true })
+  const stream = await fetch(`${url}/v1/responses`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const events = (await stream.text())
+    .split('\n')
+    .flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []))
+  expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: { store: false } })
 })
 
 test('without a store, responses are answered, and what needs one is refused', async () => {

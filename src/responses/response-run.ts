@@ -1,4 +1,5 @@
 import type { Emit } from '../base/emit.ts'
+import { isObject } from '../base/json.ts'
 import { unlessLong } from '../base/turn.ts'
 import { addUsage } from '../canonical/add-usage.ts'
 import { mergeSampling } from '../canonical/merge-sampling.ts'
@@ -54,6 +55,8 @@ export class ResponseRun {
   /** Only for background streams, which can be resumed in another process. */
   readonly #writer: EventWriter | undefined
   #isStored = false
+  /** The store failed when the response was last written. */
+  isUnstored = false
   /** The items that `truncation: auto` hid from the model. */
   dropped: readonly string[] = []
 
@@ -81,7 +84,8 @@ export class ResponseRun {
   }
 
   snapshot(): JsonObject {
-    return this.encoder.snapshot()
+    const snapshot = this.encoder.snapshot()
+    return this.isUnstored ? unstored(snapshot) : snapshot
   }
 
   /** Input and output with everything before: the history of a response that continues this one. */
@@ -166,14 +170,16 @@ export class ResponseRun {
     this.#writer?.add(events)
     await this.#writer?.flush()
     await this.#trySave()
-    await emit(events)
+    await emit(this.isUnstored ? events.map(ofUnstored) : events)
   }
 
   /** The caller gets its reply even if it cannot be stored: a response that continues it is then refused. */
   async #trySave(): Promise<void> {
     try {
       await this.#save()
+      this.isUnstored = false
     } catch (error) {
+      this.isUnstored = true
       this.#deps.onFailure(error, 'a response could not be stored', this.id)
     }
   }
@@ -200,6 +206,15 @@ export class ResponseRun {
     })
     this.#isStored = true
   }
+}
+
+/** The response of an event tells its reader that it cannot be continued. */
+function ofUnstored(event: ResponseEvent): ResponseEvent {
+  return isObject(event.response) ? { ...event, response: unstored(event.response) } : event
+}
+
+function unstored(response: JsonObject): JsonObject {
+  return { ...response, store: false }
 }
 
 /** Adds the usage of a compaction to that of its response. */

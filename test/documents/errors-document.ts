@@ -120,7 +120,7 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
   ],
   'store-unavailable': [
     'The database of responses and conversations does not answer, or the disk is full.',
-    'Try again. A new response is answered all the same; that it is not stored is in the log.',
+    'Try again. A new response is answered all the same; that it is not stored is in the log, and in its `store: false` or the header `x-dragoman-stored`.',
   ],
   'shutting-down': ['The server ends, and takes no new work.', 'Try again: behind a load balancer, another server answers.'],
 }

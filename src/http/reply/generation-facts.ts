@@ -21,6 +21,8 @@ export type GenerationFacts = {
   divergedAt?: string
   /** The replica of a remote model. */
   servedBy?: string
+  /** The store failed: the reply cannot be read or continued later. */
+  isUnstored?: true
 }
 
 /** Adds the facts of an event. */
@@ -43,10 +45,11 @@ export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void 
 }
 
 /** Adds the headers about a generation that has ended, to a reply that begins after it. */
-export function addEndHeaders({ timings, unparsedCalls }: GenerationFacts, reply: FastifyReply): void {
+export function addEndHeaders({ timings, unparsedCalls, isUnstored }: GenerationFacts, reply: FastifyReply): void {
   const serverTiming = timings === undefined ? '' : encodeServerTiming(timings)
   if (serverTiming !== '') reply.header('server-timing', serverTiming)
   if (unparsedCalls !== undefined) reply.header('x-dragoman-calls', encodeUnparsedCalls(unparsedCalls))
+  if (isUnstored === true) reply.header('x-dragoman-stored', 'false')
 }
 
 /** The facts as fields of a log entry. */

@@ -76,6 +76,7 @@ async function answerWhole(run: ResponseRun, { reply, facts }: Exchange): Promis
   }
   await run.run({ observe, emit: () => undefined })
   if (failure !== undefined) throw failure
+  if (run.isUnstored) facts.isUnstored = true
   addResponseHeaders(run, start, reply)
   addEndHeaders(facts, reply)
   return jsonReply(reply, run.snapshot())

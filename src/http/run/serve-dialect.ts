@@ -71,7 +71,7 @@ export function createDialectHandler(
       facts.model = model.id
       keep = () => keeping.keep(model)
       const context = { model, ...(!call.stream && { isWhole: true as const }), ...caller }
-      const generation = stored(noted(answer(deps, call.requests, context), { call, facts }), call, request)
+      const generation = stored(noted(answer(deps, call.requests, context), { call, facts }), call, { request, facts })
       if (call.stream) {
         await stream({ generation, call, request, reply })
         // Even without a byte sent: then the client has disconnected.
@@ -94,10 +94,17 @@ export function createDialectHandler(
     }
   }
 
-  function stored(generation: Generation, { toStored }: DecodedCall, request: FastifyRequest): Generation {
+  function stored(
+    generation: Generation,
+    { toStored }: DecodedCall,
+    { request, facts }: { readonly request: FastifyRequest; readonly facts: GenerationFacts },
+  ): Generation {
     const { store, log } = deps
     if (store === undefined || toStored === undefined) return generation
-    const onFailure = (err: unknown) => log.error({ err, requestId: request.id }, 'a chat completion could not be stored')
+    const onFailure = (err: unknown) => {
+      facts.isUnstored = true
+      log.error({ err, requestId: request.id }, 'a chat completion could not be stored')
+    }
     return keptGeneration(generation, { store, toStored, owner: callerOf(request).id, onFailure })
   }
 
