@@ -318,7 +318,12 @@ describe('failures', () => {
   test('an unreachable server is a 503 with the reason', async () => {
     const gone = await startUpstream(streamOf(doneLine))
     await gone.close()
-    await expect(answer(engineOver([gone]), ask('hi'))).rejects.toMatchObject({ code: 'model-unavailable' })
+    const refused = { code: 'model-unavailable', retryAfterMs: 1000 }
+    await expect(answer(engineOver([gone]), ask('hi'))).rejects.toMatchObject(refused)
+    const going = await startUpstream(streamOf(doneLine))
+    const engine = await knownEngine([going])
+    await going.close()
+    await expect(answer(engine, ask('hi'))).rejects.toMatchObject({ code: 'model-unavailable', retryAfterMs: expect.any(Number) })
   })
 
   test('a client that leaves closes the connection, also before the first byte', async () => {

@@ -159,11 +159,12 @@ function outcomeAtRouter(breaker: FailureRow['breaker'], reason: string, client:
   return breaker === 'counts' || breaker === 'compared' ? { type: 'doubtful', reason, client } : { type: 'neutral' }
 }
 
-/** If a router has no room or is away without saying for how long, the client should retry in a moment. */
+/** If a server is away, or a router has no room, without saying for how long, the client should retry in a moment. */
 function givenUp(error: unknown, { endpoint }: AcquiredReplica): unknown {
-  if (endpoint.isRouter !== true || !(error instanceof UpstreamError)) return error
+  if (!(error instanceof UpstreamError)) return error
   const { failure } = error
-  const mayPass = failure.type === 'connection' || (failure.type === 'status' && [429, 503, 529].includes(failure.status))
+  const passing = endpoint.isRouter === true ? [429, 503, 529] : [503, 529]
+  const mayPass = failure.type === 'connection' || (failure.type === 'status' && passing.includes(failure.status))
   if (!mayPass || retryAfterOf(failure) !== undefined) return error
   const { code, template, cause } = toAppError(error)
   return new AppError(code, template, { cause, retryAfterMs: 1000 })
