@@ -16,6 +16,7 @@ import type { DownloadProgress } from '../../registry/fetch/download.ts'
 import type { CreateScheduler } from '../keys/key-limits.ts'
 import type { Drains } from '../sharing/drains.ts'
 import type { SharedChecks } from '../sharing/shared-checks.ts'
+import type { SharedEjections } from '../sharing/shared-ejections.ts'
 import { createFileEngine } from './create-file-engine.ts'
 import type { LocateFiles } from './create-llama-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
@@ -60,6 +61,7 @@ type ModelFactory = {
   readonly sharing: MemorySharing
   readonly drains: Drains
   readonly checks: SharedChecks
+  readonly ejections: SharedEjections
   readonly templates: Pick<TemplateStore, 'read'> & TemplateFiles
   readonly senses: Senses
   /** Names sessions to routers. */

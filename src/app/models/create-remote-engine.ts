@@ -10,6 +10,7 @@ import { type EndpointSource, ReplaceableSource } from '../../engine/remote/endp
 import { createRemoteEngine } from '../../engine/remote/engine.ts'
 import type { Drains } from '../sharing/drains.ts'
 import type { SharedChecks } from '../sharing/shared-checks.ts'
+import type { SharedEjections } from '../sharing/shared-ejections.ts'
 import { createEndpointSource } from './create-endpoint-source.ts'
 import type { FindTemplate } from './create-llama-engine.ts'
 import { readModelTemplate } from './templates/read-model-template.ts'
@@ -26,6 +27,7 @@ type Surroundings = {
   readonly observer?: FleetObserver
   readonly drains?: Drains
   readonly checks?: SharedChecks
+  readonly ejections?: SharedEjections
   /** Finds the template that it has by its name; absent: it has none. */
   readonly findTemplate?: FindTemplate
 }
@@ -52,10 +54,11 @@ export function createRemote(config: RemoteModelConfig, given: Surroundings): Re
 function createEngine(
   config: RemoteModelConfig,
   endpoints: EndpointSource,
-  { log, limits = {}, converter, hash, observer, drains, checks, findTemplate }: Surroundings,
+  { log, limits = {}, converter, hash, observer, drains, checks, ejections, findTemplate }: Surroundings,
 ): Engine {
   const { id, server, protocol, upstreamModel, contextLength, slots, defaults, chatTemplate, addsBos } = config
   const checkNews = checks?.of(id)
+  const ejectionNews = ejections?.of(id)
   const { stallMs } = limitsOf(limits, config.limits)
   return createRemoteEngine({
     id,
@@ -67,6 +70,7 @@ function createEngine(
     ...(hash !== undefined && { hash }),
     ...(drains !== undefined && { drains: drains.of(id) }),
     ...(checkNews !== undefined && { checkNews }),
+    ...(ejectionNews !== undefined && { ejectionNews }),
     ...(config.warmUp !== 'off' && { warmUp: config.warmUp }),
     connections: slots,
     ...(stallMs !== undefined && { stallMs }),

@@ -8,6 +8,7 @@ import { LifecycleService } from '../../lifecycle/service.ts'
 import type { CreateScheduler } from '../keys/key-limits.ts'
 import { Drains } from '../sharing/drains.ts'
 import { SharedChecks } from '../sharing/shared-checks.ts'
+import { SharedEjections } from '../sharing/shared-ejections.ts'
 import type { State } from '../state/open-state.ts'
 import { openCatalogue } from './catalogue.ts'
 import { choiceOf } from './create-file-engine.ts'
@@ -24,7 +25,7 @@ type Surroundings = {
   /** Empty: it gets the models of the configuration, of its folder, and of the servers that list them. */
   readonly models: ModelSet
   readonly sharing: MemorySharing
-  readonly state: Pick<State, 'live' | 'hash' | 'siblings'>
+  readonly state: Pick<State, 'live' | 'hash' | 'siblings' | 'everyone'>
   readonly converter: MediaConverter
   readonly own: readonly OwnModel[]
   readonly createScheduler: CreateScheduler
@@ -37,9 +38,10 @@ type Surroundings = {
 export function openModels(config: LoadedConfig, surroundings: Surroundings) {
   const { log, models, sharing, state, own, endRequests, ...given } = surroundings
   const { home } = config
-  const { live, hash, siblings } = state
+  const { live, hash, siblings, everyone } = state
   const drains = new Drains()
   const checks = new SharedChecks(siblings)
+  const ejections = new SharedEjections(everyone)
   const senses = { findLibrary: findSenses, llamaServer: findLlamaServer(config.models) }
   const factory = {
     ...given,
@@ -49,6 +51,7 @@ export function openModels(config: LoadedConfig, surroundings: Surroundings) {
     sharing,
     drains,
     checks,
+    ejections,
     templates: live.templates,
     senses,
     observer: models.observer,

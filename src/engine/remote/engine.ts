@@ -337,6 +337,7 @@ class RemoteEngine implements Engine {
         drains: this.#drains,
         warmUp: this.#options.warmUp,
         checkNews: this.#options.checkNews,
+        ejectionNews: this.#options.ejectionNews,
         stallMs: this.#options.stallMs,
         probe,
         client,

@@ -9,6 +9,7 @@ import type { ServiceKind } from '../../contract/services.ts'
 import type { EndpointSource, FoundEndpoint } from './endpoints/source.ts'
 import type { AffinityOptions } from './fleet/affinity/affinity.ts'
 import type { CheckNews } from './fleet/check-news.ts'
+import type { EjectionNews } from './fleet/ejection-news.ts'
 import type { WarmUp } from './fleet/shares/shares.ts'
 import type { OwnTemplate } from './own-prompts.ts'
 import type { CallHeaderOptions } from './servers/call-headers.ts'
@@ -67,6 +68,8 @@ export type RemoteEngineOptions = FormatSettings & {
   readonly drains?: WatchedSet<string>
   /** Exchanges check results with other processes. Absent: there are none. */
   readonly checkNews?: CheckNews
+  /** Exchanges ejections with other processes. Absent: there are none. */
+  readonly ejectionNews?: EjectionNews
   /** How new or returning servers begin. Absent: with all of their load. */
   readonly warmUp?: WarmUp
   /** How strongly requests prefer replicas with their prompts. Absent: the defaults of `Affinity`. */

@@ -1,8 +1,17 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { until } from '../../../../test/support/http/app.ts'
-import { answer, ask, engineOver, never, upstream as startUpstream } from '../../../../test/support/upstream/remote-engine.ts'
+import {
+  answer,
+  ask,
+  engineOver,
+  failure,
+  never,
+  upstream as startUpstream,
+} from '../../../../test/support/upstream/remote-engine.ts'
 import type { Answer, ScriptedUpstream } from '../../../../test/support/upstream/upstream.ts'
+import type { EjectionReason } from '../../../contract/attempts.ts'
 import type { Engine } from '../../../contract/engine.ts'
+import type { EjectionNews } from './ejection-news.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -146,6 +155,38 @@ test('many replicas cause no warning of Node, which would be plain text in the l
   await new Promise(setImmediate)
   process.off('warning', onWarning)
   expect(warnings).toEqual([])
+})
+
+test('a server that another process has ejected gets one request at a time, unless it has just given something here', async () => {
+  const told: string[] = []
+  let hear: ((url: string, reason: EjectionReason) => void) | undefined
+  const ejectionNews: EjectionNews = {
+    ejected: (url, reason) => void told.push(`${url} ${reason}`),
+    listen: (heard) => {
+      hear = heard
+      return () => {
+        hear = undefined
+      }
+    },
+  }
+  let skippedMs = 0
+  const one = await startUpstream(choices(1))
+  const engine = engineOver([one], { ejectionNews, now: () => performance.now() + skippedMs })
+  await answer(engine, ask('hi'))
+  const state = () => engine.capabilities.fleet?.replicas()[0]?.state
+  hear?.(one.url, 'failures')
+  expect(state()).toBe('healthy')
+  skippedMs = 3000
+  hear?.(one.url, 'failures')
+  expect(state()).toBe('half-open')
+  await answer(engine, ask('hi'))
+  expect(state()).toBe('healthy')
+  expect(told).toEqual([])
+  await one.close()
+  await failure(engine)
+  expect(told).toEqual([`${one.url} unreachable`])
+  await engine.close()
+  expect(hear).toBeUndefined()
 })
 
 test('what another process has checked is not checked here, unless it is unknown or unhealthy', async () => {

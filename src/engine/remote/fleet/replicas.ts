@@ -13,7 +13,9 @@ import type { AcquiredReplica } from './acquired-replica.ts'
 import type { AffinityOptions } from './affinity/affinity.ts'
 import type { CheckNews } from './check-news.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
+import type { EjectionNews } from './ejection-news.ts'
 import { startHealthChecks } from './health-check.ts'
+import { hearOthers } from './hear-others.ts'
 import { type MemberChange, Membership } from './membership.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool } from './pool.ts'
 import { Shares, type WarmUp } from './shares/shares.ts'
@@ -35,6 +37,7 @@ type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered' | 'endpoints'> & {
   readonly drains: WatchedSet<string>
   readonly warmUp: WarmUp | undefined
   readonly checkNews?: CheckNews | undefined
+  readonly ejectionNews?: EjectionNews | undefined
   /** How long a reply may stop before its request ends. Half of it is left for another replica. Absent: for ever. */
   readonly stallMs?: number | undefined
   readonly observer?: FleetObserver | undefined
@@ -52,7 +55,6 @@ const noIds: ReadonlySet<string> = new Set()
 /** How often a waiting request looks for a free replica. */
 const pollEveryMs = 250
 const everySecondMs = 1000
-const readWorkMs = 2500
 
 /** The replicas of one model. Chooses one for each request, probes them and checks their health. */
 export class Replicas {
@@ -79,6 +81,7 @@ export class Replicas {
       affinity,
       onEjected: ({ id, url }, reason) => {
         this.#shares.ejected(id, reason)
+        options.ejectionNews?.ejected(id, reason)
         options.observer?.ejected(hostOf(url), reason)
       },
     })
@@ -132,7 +135,7 @@ export class Replicas {
       pool: { checksDue: (nowMs) => this.#pool.checksDue(nowMs), reportCheck: (id, isOk) => this.#reportCheck(id, isOk) },
       ...this.#checking,
     })
-    this.#unlisten ??= this.#options.checkNews?.listen((id) => this.#pool.hearPassed(id, this.#options.now()))
+    this.#unlisten ??= hearOthers({ ...this.#options, pool: this.#pool, silence: this.#silence })
     this.#seconds ??= setInterval(() => this.#everySecond(), everySecondMs).unref()
     return this.#members.start(signal)
   }
@@ -154,7 +157,7 @@ export class Replicas {
     } catch {
       signal.throwIfAborted()
       this.throwIfClosed()
-      throw new AppError('model-unavailable', this.#discoveries.failureReasons)
+      throw new AppError('model-unavailable', this.#discoveries.failureReasons, { retryAfterMs: 1000 })
     }
   }
 
@@ -336,7 +339,7 @@ export class Replicas {
   }
 
   #createSilence(): SilenceWatch {
-    const { now, log, probe, stallMs = Number.POSITIVE_INFINITY } = this.#options
+    const { now, log, probe, client, stallMs = Number.POSITIVE_INFINITY } = this.#options
     return new SilenceWatch({
       ...this.#checking,
       model: probe.id,
@@ -344,7 +347,8 @@ export class Replicas {
       stopped: this.#closed.signal,
       stalledMs: stallMs / 2,
       isEjected: (replicaId) => this.#pool.stateOf(replicaId, now()) !== 'closed',
-      readWork: (endpoint) => this.#readWork(endpoint),
+      client,
+      workMetricsOf: (id) => this.#discoveries.get(id)?.upstream.profile.workMetrics,
       onMute: (id) => this.#pool.reportSilent(id, now()),
       report: (id, isOk) => this.#reportCheck(id, isOk),
       avoid: (id, untilMs) => this.#pool.avoid(id, untilMs, now()),
@@ -384,16 +388,5 @@ export class Replicas {
     const beganMs = now()
     await client.touch(endpoint, known.upstream.profile.health, signal)
     this.#silence.learnCheck(now() - beganMs)
-  }
-
-  /** A server that does not report its metrics now is judged without them. */
-  async #readWork(endpoint: Endpoint): Promise<string | undefined> {
-    const names = this.#discoveries.get(endpoint.id)?.upstream.profile.workMetrics
-    if (names === undefined) return undefined
-    const ended = new AbortController()
-    const cancelLimit = this.#checking.after(readWorkMs, () => ended.abort())
-    const lines = await this.#options.client.metrics(endpoint, names, ended.signal).catch(() => [])
-    cancelLimit()
-    return lines.length === 0 ? undefined : lines.join()
   }
 }

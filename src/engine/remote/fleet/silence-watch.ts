@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Endpoint } from '../transport/client.ts'
+import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 import { runCheck } from './health-check.ts'
 import { Silence, type SilentRequest, silenceTickMs, type WatchedRequest } from './silence/silence.ts'
@@ -12,7 +12,9 @@ type SilenceWatchOptions = Omit<Parameters<typeof runCheck<Endpoint>>[0], 'pool'
   readonly stalledMs: number
   isEjected(replicaId: string): boolean
   onMute(replicaId: string): void
-  readWork(endpoint: Endpoint): Promise<string | undefined>
+  readonly client: Pick<UpstreamClient, 'metrics'>
+  /** The names of the metrics that change while the engine of a replica works. */
+  workMetricsOf(replicaId: string): readonly string[] | undefined
   report(replicaId: string, isOk: boolean): void
   /** Uses the replica only if no other may be used. */
   avoid(replicaId: string, untilMs: number): void
@@ -25,14 +27,35 @@ const silentAfterMs = 2500
 export class SilenceWatch extends Silence {
   #ticking: NodeJS.Timeout | undefined
 
-  constructor({ model, log, stopped, isEjected, stalledMs, onMute, readWork, report, avoid, ...checking }: SilenceWatchOptions) {
+  constructor({
+    model,
+    log,
+    stopped,
+    isEjected,
+    stalledMs,
+    onMute,
+    client,
+    workMetricsOf,
+    report,
+    avoid,
+    ...checking
+  }: SilenceWatchOptions) {
     const { now } = checking
     super({
       now,
       isEjected,
       stalledMs,
       onMute,
-      readWork,
+      readWork: async (endpoint) => {
+        const names = workMetricsOf(endpoint.id)
+        if (names === undefined) return undefined
+        const ended = new AbortController()
+        const cancelLimit = checking.after(silentAfterMs, () => ended.abort())
+        // A server that does not report them now is judged without them.
+        const lines = await client.metrics(endpoint, names, ended.signal).catch(() => [])
+        cancelLimit()
+        return lines.length === 0 ? undefined : lines.join()
+      },
       report,
       check: async (endpoint) => {
         let result: boolean | undefined
