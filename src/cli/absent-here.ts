@@ -34,7 +34,7 @@ function absentOfModel(model: ConfiguredModel, env: Env): readonly string[] {
     case 'llama-server': {
       const { source, adapters = [], draft } = model
       const loras = adapters.flatMap((adapter) => absentSource('adapters', adapter.source))
-      const projector = 'mmproj' in model ? absentSource('mmproj', model.mmproj) : []
+      const projector = model.mmproj === 'none' ? [] : absentSource('mmproj', model.mmproj)
       return [...template, ...absentSource('source', source), ...loras, ...absentSource('draft', draft?.source), ...projector]
     }
   }

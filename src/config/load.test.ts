@@ -172,6 +172,7 @@ describe('errors', () => {
     ['sever: {}', "1: sever: unknown key 'sever'; did you mean 'server'?"],
     ['server:\n  heartbeat_ms: 5', "2: server.heartbeat_ms: unknown key 'heartbeat_ms'; did you mean 'heartbeatMs'?"],
     ['log: { zzz: 1 }', "1: log.zzz: unknown key 'zzz'; known keys: level"],
+    ['storage: { kind: a }', "1: storage.kind: unknown key 'kind'; known keys: database, ttlDays"],
     [`models:\n  - ${fake.replace('}', ', slot: 3 }')}`, "2: models[0].slot: unknown key 'slot'; did you mean 'slots'?"],
     [
       `models:\n  - ${fake.replace('}', ', gpuLayers: 3 }')}`,

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { isObject } from '../base/json.ts'
 import { didYouMean } from '../registry/names/near-name.ts'
 import type { ConfigPath } from './document.ts'
 import { configJsonSchema } from './schema.ts'
@@ -106,6 +107,7 @@ function variantsOf(schema: z.core.JSONSchema._JSONSchema, whole: JsonSchema): J
 
 function isVariantOf(schema: JsonSchema, value: unknown): boolean {
   if ((schema.type === 'array') !== Array.isArray(value)) return false
+  if (schema.type === 'string' && isObject(value)) return false
   const { from, engine } = schema.properties ?? {}
   if (isListing(value) ? engine !== undefined : from !== undefined) return false
   return Object.entries(schema.properties ?? {}).every(([key, property]) => {
