@@ -45,6 +45,8 @@ export type RequestContext = {
   readonly isWhole?: true
   /** The urgency; absent: `interactive`. */
   readonly lane?: Lane
+  /** Called when an interactive request waits for its slot; absent: it keeps it. */
+  readonly onWanted?: () => void
   readonly onQueued?: OnQueued
   /** Ends the request with this error when it reaches a time limit. */
   readonly onLimit?: (error: AppError) => void

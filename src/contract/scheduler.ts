@@ -33,6 +33,8 @@ export type SchedulerRequest = {
   readonly session?: string
   /** Absent: `interactive`. */
   readonly lane?: Lane
+  /** Called once when an interactive request waits for the slot that this one holds; absent: it keeps its slot. */
+  readonly onWanted?: () => void
   readonly onQueued?: OnQueued
   readonly onLoading?: OnLoading
 }

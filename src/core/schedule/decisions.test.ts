@@ -196,3 +196,30 @@ test('every request that enters is granted in the end, no matter what comes betw
     { numRuns: roundsOf(100, 300) },
   )
 })
+
+describe('a background request that yields', () => {
+  const enter = (decisions: Decisions, lane: Lane, atMs: number, onWanted?: () => void) => {
+    const entry = new Entry('caller', '', lane, onWanted)
+    decisions.enter(entry, atMs)
+    return { entry, effects: decisions.ask(entry, cost(1), atMs) }
+  }
+  const yields = () => undefined
+
+  test('is asked for its slot by an interactive one that waits: the last that began, once', () => {
+    const decisions = new Decisions({ slots: 2, maxQueued: 9 })
+    const { entry: first } = enter(decisions, 'background', 0, yields)
+    const { entry: second } = enter(decisions, 'background', 1, yields)
+    expect(enter(decisions, 'interactive', 2).effects).toEqual([{ type: 'want', entry: second }])
+    second.onWanted = undefined
+    expect(enter(decisions, 'interactive', 3).effects).toEqual([{ type: 'want', entry: first }])
+    first.onWanted = undefined
+    expect(enter(decisions, 'interactive', 4).effects).toEqual([])
+  })
+
+  test('keeps its slot from another background request, and while there are free ones', () => {
+    const decisions = new Decisions({ slots: 2, maxQueued: 9 })
+    enter(decisions, 'background', 0, yields)
+    expect(enter(decisions, 'interactive', 1).effects).toMatchObject([{ type: 'grant' }])
+    expect(enter(decisions, 'background', 2, yields).effects).toEqual([])
+  })
+})

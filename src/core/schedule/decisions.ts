@@ -5,9 +5,10 @@ import { DrainRate } from './drain-rate.ts'
 import type { Entry } from './entry.ts'
 import { FairQueue } from './fair-queue.ts'
 
-/** What to do: a request gets a slot, or is refused; `displaced`: by one whose caller has fewer in the queue. */
+/** What to do: a request gets a slot, or is refused, `displaced` by one whose caller has fewer in the queue; or it is asked for its slot. */
 export type Effect =
   | { readonly type: 'grant'; readonly entry: Entry }
+  | { readonly type: 'want'; readonly entry: Entry }
   | {
       readonly type: 'refuse'
       readonly entry: Entry
@@ -85,7 +86,9 @@ export class Decisions {
   ask(entry: Entry, cost: RequestCost, nowMs: number): readonly Effect[] {
     entry.state = 'waiting'
     this.#lanes[entry.lane].add(entry, cost)
-    return this.#grant(nowMs)
+    const effects = this.#grant(nowMs)
+    const wanted = entry.state === 'waiting' && entry.lane === 'interactive' ? this.#latestThatYields() : undefined
+    return wanted === undefined ? effects : [...effects, { type: 'want', entry: wanted }]
   }
 
   /** A request stops waiting for its slot, but does not leave. */
@@ -152,6 +155,17 @@ export class Decisions {
       effects.push({ type: 'grant', entry })
     }
     return effects
+  }
+
+  /** The background request that loses least by giving up its slot: the last that began. */
+  #latestThatYields(): Entry | undefined {
+    const able = [...this.#present].filter(
+      ({ state, lane, onWanted }) => state === 'running' && lane === 'background' && onWanted !== undefined,
+    )
+    return able.reduce<Entry | undefined>(
+      (latest, one) => (latest !== undefined && latest.grantedAtMs > one.grantedAtMs ? latest : one),
+      undefined,
+    )
   }
 
   #next(): Entry | undefined {

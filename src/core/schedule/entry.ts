@@ -6,6 +6,8 @@ export class Entry implements Contender {
   readonly principal: string
   readonly session: string
   readonly lane: Lane
+  /** Called once, when it has a slot that another request needs. */
+  onWanted: (() => void) | undefined
   share: Contender['share'] = undefined
   /** `outside`: it has entered, and wants no slot now. */
   state: 'outside' | 'waiting' | 'running' | 'gone' = 'outside'
@@ -14,9 +16,10 @@ export class Entry implements Contender {
   /** The tokens of the current slot. */
   usedTokens = 0
 
-  constructor(principal: string, session = '', lane: Lane = 'interactive') {
+  constructor(principal: string, session = '', lane: Lane = 'interactive', onWanted?: () => void) {
     this.principal = principal
     this.session = session
     this.lane = lane
+    this.onWanted = onWanted
   }
 }

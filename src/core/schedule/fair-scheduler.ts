@@ -41,8 +41,8 @@ export class FairScheduler implements Scheduler {
   }
 
   /** Throws `queue-full` when the queue is full and no other caller has more requests in it. */
-  enter({ principal, session, lane, onQueued }: SchedulerRequest): Ticket {
-    const entry = new Entry(principal.id, session, lane)
+  enter({ principal, session, lane, onQueued, onWanted }: SchedulerRequest): Ticket {
+    const entry = new Entry(principal.id, session, lane, onWanted)
     this.#carryOut(this.#decisions.enter(entry, this.#now()))
     const refusal = this.#refusals.get(entry)
     if (refusal !== undefined) throw refusal
@@ -52,8 +52,8 @@ export class FairScheduler implements Scheduler {
         if (signal.aborted) return Promise.reject(signal.reason)
         const lost = this.#refusals.get(entry)
         if (lost !== undefined) return Promise.reject(lost)
-        // With a free slot, nobody waits: the only effect grants it to this request.
-        this.#decisions.ask(entry, cost, this.#now())
+        // With a free slot, nobody waits: the only grant is that of this request.
+        this.#carryOut(this.#decisions.ask(entry, cost, this.#now()))
         if (entry.state === 'waiting') return this.#wait(entry, signal, onQueued)
         this.#options.onGranted?.(entry.lane, 0)
         return undefined
@@ -104,12 +104,19 @@ export class FairScheduler implements Scheduler {
     for (const effect of effects) {
       const { entry } = effect
       if (effect.type === 'grant') this.#waiters.get(entry)?.grant()
+      else if (effect.type === 'want') this.#want(entry)
       else {
         const error = this.#queueFull(effect)
         this.#refusals.set(entry, error)
         this.#waiters.get(entry)?.refuse(error)
       }
     }
+  }
+
+  #want(entry: Entry): void {
+    const { onWanted } = entry
+    entry.onWanted = undefined
+    onWanted?.()
   }
 
   #queueFull({ reason, retryAfterMs }: Extract<Effect, { type: 'refuse' }>): AppError {
