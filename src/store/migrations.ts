@@ -22,6 +22,7 @@ const migrations: Readonly<Record<string, Migration>> = {
     },
   },
   '0005-usage-days': { up: createUsageDays },
+  '0006-batches': { up: createBatches },
 }
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => migrations }
@@ -179,4 +180,45 @@ async function createUsageDays(db: Kysely<unknown>): Promise<void> {
     .addColumn('output_tokens', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('usage_days_key', ['day', 'caller', 'model'])
     .execute()
+}
+
+async function createBatches(db: Kysely<unknown>): Promise<void> {
+  const counters = ['total', 'succeeded', 'errored', 'cancelled', 'expired']
+  const tokens = ['input_tokens', 'cached_tokens', 'output_tokens', 'reasoning_tokens']
+  const batches = db.schema
+    .createTable('batches')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('form', 'text', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addColumn('json', 'text', (column) => column.notNull())
+  await [...counters, ...tokens]
+    .reduce((table, name) => table.addColumn(name, 'bigint', (column) => column.notNull().defaultTo(0)), batches)
+    .execute()
+  await db.schema.createIndex('batches_list').on('batches').columns(['owner', 'form', 'created_at']).execute()
+  await db.schema.createIndex('batches_expiry').on('batches').column('expires_at').execute()
+  await db.schema
+    .createTable('batch_lines')
+    .addColumn('batch_id', 'text', (column) => column.notNull().references('batches.id').onDelete('cascade'))
+    .addColumn('line', 'integer', (column) => column.notNull())
+    .addColumn('custom_id', 'text', (column) => column.notNull())
+    .addColumn('model', 'text', (column) => column.notNull())
+    .addColumn('grouping', 'text', (column) => column.notNull())
+    .addColumn('body', 'text')
+    .addColumn('attempts', 'integer', (column) => column.notNull().defaultTo(0))
+    .addColumn('not_before', 'bigint', (column) => column.notNull().defaultTo(0))
+    .addColumn('runner', 'text')
+    .addColumn('lease_until', 'bigint')
+    .addColumn('ending', 'text')
+    .addColumn('status', 'integer')
+    .addColumn('request_id', 'text')
+    .addColumn('reply', 'text')
+    .addPrimaryKeyConstraint('batch_lines_key', ['batch_id', 'line'])
+    .execute()
+  await sql`create index batch_lines_waiting on batch_lines (batch_id, model, grouping, line) where ending is null and runner is null`.execute(
+    db,
+  )
+  await sql`create index batch_lines_running on batch_lines (runner, batch_id) where runner is not null`.execute(db)
 }

@@ -63,7 +63,7 @@ describe('the database file', () => {
     for (const each of saved) await before.responses.save(each)
     await before.close()
     const file = new SqliteFile(path)
-    for (const table of ['usage_days', 'file_pieces', 'files', 'documents', 'response_metadata'])
+    for (const table of ['batch_lines', 'batches', 'usage_days', 'file_pieces', 'files', 'documents', 'response_metadata'])
       file.query(`drop table ${table}`, [])
     file.query('drop index responses_list', [])
     for (const column of ['kind', 'model']) file.query(`alter table responses drop column ${column}`, [])

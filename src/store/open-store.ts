@@ -1,6 +1,8 @@
 import { type Dialect, Kysely } from 'kysely'
+import type { BatchStore } from '../contract/server/batches.ts'
 import type { Carrier } from '../contract/server/shared.ts'
 import type { Store } from '../contract/store.ts'
+import { createBatchStore } from './batch-store.ts'
 import { createCompletionStore } from './completion-store.ts'
 import { createConversationStore } from './conversation-store.ts'
 import { createLifetimes, type LifetimeOptions } from './lifetimes.ts'
@@ -31,7 +33,7 @@ export type StoreOptions = LifetimeOptions & {
 }
 
 /** `shared`: a carrier between processes, of a database that can be one. */
-export type OpenStore = Store & { readonly shared?: Carrier }
+export type OpenStore = Store & { readonly batches: BatchStore; readonly shared?: Carrier }
 
 /** Opens a database, and brings its tables up to date. */
 export async function openStore({ database, maxBytes, ...lifetimeOptions }: StoreOptions): Promise<OpenStore> {
@@ -52,6 +54,7 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
     responses: { ...createResponseStore(ofKind('response'), lifetimes), ...createRunningResponses(db) },
     conversations: createConversationStore(ofKind('response'), lifetimes),
     completions: createCompletionStore(ofKind('completion'), lifetimes),
+    batches: createBatchStore(db, { type: database.type, now: lifetimes.now, expiry: lifetimes.responseExpiry }),
     usage,
     usageDays: createUsageDays(db),
     ...(link !== undefined && { shared: createPostgresCarrier({ db, link, usage }), files: createPostgresFiles(db) }),

@@ -3,9 +3,11 @@ import { expect, test } from 'vitest'
 
 /**
  * What sees the rows of all owners: what opens, migrates and prunes the database, `Owned` itself, what it hands out, the counters of
- * keys and the documents of operators, which have no owners, and the files, whose every query names one.
+ * keys and the documents of operators, which have no owners, the files, whose every query names one, and batches, which processes run for all
+ * owners.
  */
 const withoutOwner = [
+  'batch-store.ts',
   'conversation-rows.ts',
   'migrate.ts',
   'migrations.ts',

@@ -16,7 +16,7 @@ export async function deleteExpired(db: Kysely<Tables>, nowMs: number): Promise<
   await db.deleteFrom('key_usage').where('ends_at', '<=', nowMs).execute()
   const oldestDay = new Date(nowMs - usageKeptMs).toISOString().slice(0, 'yyyy-mm-dd'.length)
   await db.deleteFrom('usage_days').where('day', '<', oldestDay).execute()
-  for (const table of prunable) {
+  for (const table of [...prunable, 'batches'] as const) {
     for (;;) {
       const expired = await db.selectFrom(table).select('id').where('expires_at', '<=', nowMs).limit(batchRows).execute()
       for (const { id } of expired) {

@@ -1,3 +1,4 @@
+import type { BatchForm, BatchState, LineEnding } from '../contract/server/batches.ts'
 import type { ResponseStatus } from '../contract/store.ts'
 
 /**
@@ -16,6 +17,8 @@ export type Tables = {
   documents: DocumentTable
   files: FileTable
   file_pieces: FilePieceTable
+  batches: BatchTable
+  batch_lines: BatchLineTable
 }
 
 /** The expiry of data that does not expire: a number, so that one comparison is enough. */
@@ -88,3 +91,41 @@ type DocumentTable = { name: string; version: number; json: string }
 type FileTable = { owner: string; id: string; created_at: number; json: string | null }
 
 type FilePieceTable = { file_id: string; position: number; bytes: Uint8Array }
+
+/** `json` has what no query asks for. */
+type BatchTable = {
+  id: string
+  owner: string
+  form: BatchForm
+  state: BatchState
+  created_at: number
+  expires_at: number
+  json: string
+  total: number
+  succeeded: number
+  errored: number
+  cancelled: number
+  expired: number
+  input_tokens: number
+  cached_tokens: number
+  output_tokens: number
+  reasoning_tokens: number
+}
+
+/** `body` until the line has ended, `reply` from then on. A line that runs has a runner. */
+type BatchLineTable = {
+  batch_id: string
+  line: number
+  custom_id: string
+  model: string
+  grouping: string
+  body: string | null
+  attempts: number
+  not_before: number
+  runner: string | null
+  lease_until: number | null
+  ending: LineEnding | null
+  status: number | null
+  request_id: string | null
+  reply: string | null
+}
