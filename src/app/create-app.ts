@@ -5,6 +5,7 @@ import type { ModelSummary } from '../contract/server/catalogue.ts'
 import type { Primary } from '../contract/server/shared.ts'
 import type { Generation } from '../core/generate.ts'
 import type { Listening } from '../http/run/deps.ts'
+import { openBatches } from './generating/batches.ts'
 import { createInProcess } from './generating/in-process.ts'
 import { createConfiguredConverter } from './generating/media.ts'
 import { openGenerating } from './generating/open-generating.ts'
@@ -111,6 +112,8 @@ export async function createApp(
   const inProcess = createInProcess({ cancellations, generating: generating.forRoutes, models: catalogue })
   let isListening = false
   const choices = await joinOthers({ log, state, set, models, isListening: () => isListening })
+  const { files } = generating.forRoutes
+  const batches = openBatches(config, { log, live, store, files, models: catalogue, server: () => serving.server })
   const serving = openServing(config, {
     ...generating.forRoutes,
     ...models.forRoutes,
@@ -118,6 +121,7 @@ export async function createApp(
     ...limits,
     ...live.access,
     keys: live.keys,
+    ...(batches !== undefined && { batches }),
     ...(usage !== undefined && { usage }),
     ...(choices !== undefined && { choices }),
     ...(siblings !== undefined && { siblings }),
@@ -133,6 +137,7 @@ export async function createApp(
   }
   const begin = () => {
     set.load()
+    batches?.start()
     void checkKeys()
   }
   let createdKey: string | undefined
@@ -169,6 +174,8 @@ export async function createApp(
     },
     async close() {
       const { server } = live.current
+      // Their lines are requests: they go back to the store before these are ended.
+      await batches?.close()
       await Promise.all([serving.close(server), inProcess.close(server.shutdownGraceMs)])
       await Promise.all([models.close(), generating.close()])
       await Promise.all([closeLimits(), presence.close()])

@@ -20,7 +20,12 @@ export interface FileStore {
    */
   add(
     owner: string,
-    file: NewFile & { readonly bytes: AsyncIterable<Uint8Array>; purposeOf(): Promise<string | undefined> },
+    file: NewFile & {
+      readonly bytes: AsyncIterable<Uint8Array>
+      purposeOf(): Promise<string | undefined>
+      /** The server made it: the caller's room does not limit it. */
+      readonly isResult?: true
+    },
     signal: AbortSignal,
   ): Promise<StoredFile>
   /** The newest first. */

@@ -8,6 +8,8 @@ export type Principal = {
   readonly id: string
   /** Any caller of a server without keys. */
   readonly isAnyone?: true
+  /** The hash of its key; absent without one. */
+  readonly keyHash?: string
   readonly scopes: ReadonlySet<Scope>
   /** Ids or aliases of the models that it may use; absent: all. */
   readonly models?: readonly string[]

@@ -10,6 +10,7 @@ import { addOtherLists } from './routes/local-servers/routes-other-lists.ts'
 import { addPresetRoutes } from './routes/local-servers/routes-presets.ts'
 import { addTabbyRoutes } from './routes/local-servers/routes-tabby.ts'
 import { addUnslothRoutes } from './routes/local-servers/routes-unsloth.ts'
+import { addBatchRoutes } from './routes/openai/routes-batches.ts'
 import { addCompletionRoutes } from './routes/openai/routes-completions.ts'
 import { addConversationRoutes } from './routes/openai/routes-conversations.ts'
 import { addFileRoutes } from './routes/openai/routes-files.ts'
@@ -28,6 +29,7 @@ import { addSandboxRoute } from './routes/own/routes-sandbox.ts'
 import { addAddedDialects } from './routes/routes-added-dialects.ts'
 import { addAnthropicRoutes } from './routes/routes-anthropic.ts'
 import { addLlamaStackRoutes, stackRoutes } from './routes/routes-llama-stack.ts'
+import { addMessageBatchRoutes } from './routes/routes-message-batches.ts'
 import { addModelRoutes } from './routes/routes-model.ts'
 import { addModelListRoutes } from './routes/routes-models.ts'
 import { addTemplateRoutes } from './routes/routes-templates.ts'
@@ -54,6 +56,8 @@ const modules: readonly ((app: FastifyInstance, deps: RouteDeps) => void)[] = [
   addResponsesRoutes,
   addConversationRoutes,
   addFileRoutes,
+  addBatchRoutes,
+  addMessageBatchRoutes,
   addMediaServiceRoutes,
   addCancelRoute,
   addSandboxRoute,

@@ -10,6 +10,13 @@ import { createWrongKeyWatch } from './access/wrong-keys.ts'
 import type { Upgrades } from './responses/upgrades.ts'
 import type { Watching } from './run/deps.ts'
 
+/** Who a request of the surrounding program comes from: it needs no key, and gives way to callers that wait. */
+export type Sender = {
+  readonly principal: Principal
+  /** Called when one of them needs its slot; absent: it keeps its slot. */
+  readonly onWanted?: () => void
+}
+
 type Checks = Pick<Watching, 'log'> & {
   readonly upgrades: Upgrades
   /** The rules that hold now. */
@@ -17,13 +24,15 @@ type Checks = Pick<Watching, 'log'> & {
   isDraining(): boolean
   /** Whether the program around this server has accepted the request. */
   isAccepted(request: IncomingMessage): boolean
+  /** Undefined: it has to send a key, if one is required. */
+  senderOf(request: IncomingMessage): Sender | undefined
   /** The reply to a request without a route. */
   refuseUnknown(request: FastifyRequest, reply: FastifyReply): AppError
 }
 
 /** Checks all requests before their bodies are read: whether we drain, hosts, origins, the route, the key. */
 export function addChecks(app: FastifyInstance, checks: Checks): void {
-  const { log, upgrades, access, isDraining, isAccepted, refuseUnknown } = checks
+  const { log, upgrades, access, isDraining, isAccepted, senderOf, refuseUnknown } = checks
   app.addHook('onRequest', (request, reply, done) => {
     const { checkHost, crossOrigin, authenticate } = access()
     reply.header('x-request-id', request.id)
@@ -48,7 +57,8 @@ export function addChecks(app: FastifyInstance, checks: Checks): void {
       request.principal = principal
       if (scope !== 'any') authorize(principal, scope)
     }
-    const found = authenticate(request.headers)
+    request.sender = senderOf(request.raw)
+    const found = request.sender?.principal ?? authenticate(request.headers)
     if (found instanceof Promise) {
       found.then(admit).then(() => done(), done)
       return

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Dialect, ErrorReply } from '../contract/dialect.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
 import type { RequestWatch } from '../contract/watch.ts'
+import type { Sender } from './check-requests.ts'
 import type { EncodeError } from './reply/error-reply.ts'
 import type { GenerationFacts } from './reply/generation-facts.ts'
 import type { EncodeLimits } from './reply/reply-headers.ts'
@@ -48,6 +49,8 @@ declare module 'fastify' {
     absentReply: ErrorReply | undefined
     /** Absent on public routes. */
     principal: Principal | undefined
+    /** The sender of a request without a key, which waits behind those of callers. */
+    sender: Sender | undefined
   }
   interface FastifyInstance {
     /** All protocols of this server. */

@@ -86,6 +86,7 @@ export function openFastify(
   })
   app.decorateRequest('generation', undefined)
   app.decorateRequest('principal', undefined)
+  app.decorateRequest('sender', undefined)
   app.decorateRequest('watch', undefined)
   app.decorateRequest('absentReply', undefined)
   app.decorateRequest('bodyShare', undefined)

@@ -11,7 +11,7 @@ import { addAllRoutes, generatingPaths } from './all-routes.ts'
 import { addBodyParsers } from './body/body-parsers.ts'
 import { BodyRoom } from './body/body-room.ts'
 import { addCapture } from './capture/capture.ts'
-import { addChecks } from './check-requests.ts'
+import { addChecks, type Sender } from './check-requests.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import { type Enter, openFastify } from './open-fastify.ts'
 import { createPipelines } from './pipelined.ts'
@@ -35,8 +35,8 @@ const cancelledGraceMs = 5000
 export type Server = {
   /** Not listening yet. */
   readonly app: FastifyInstance
-  /** Answers a request accepted by the surrounding program, which decides about host names. */
-  answer(request: IncomingMessage, response: ServerResponse): void
+  /** Answers a request accepted by the surrounding program, which decides about host names and, with a `sender`, about its rights. */
+  answer(request: IncomingMessage, response: ServerResponse, sender?: Sender): void
   /** Changes the rules for later requests; running ones are not affected. */
   setAccess(rules: AccessRules): void
   /**
@@ -58,7 +58,7 @@ export function createServer(deps: ServerDeps): Server {
       go()
     })
   /** Requests accepted by the surrounding program. */
-  const accepted = new WeakSet<IncomingMessage>()
+  const accepted = new WeakMap<IncomingMessage, Sender | undefined>()
   const isAccepted = (request: IncomingMessage) => accepted.has(request)
   let access = createAccess(deps)
   let phase: 'serving' | 'leaving' | 'draining' = 'serving'
@@ -99,6 +99,7 @@ export function createServer(deps: ServerDeps): Server {
     access: () => access,
     isDraining: () => phase === 'draining',
     isAccepted,
+    senderOf: (request) => accepted.get(request),
     refuseUnknown: (request, reply) => refuseMethod(request, reply) ?? describeUnknown(request),
   })
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -136,8 +137,8 @@ export function createServer(deps: ServerDeps): Server {
 
   return {
     app,
-    answer: (request, response) => {
-      accepted.add(request)
+    answer: (request, response, sender) => {
+      accepted.set(request, sender)
       app.routing(request, response)
     },
     setAccess: (rules) => {

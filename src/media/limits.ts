@@ -29,6 +29,8 @@ export const defaultLimits: MediaLimits = {
 export const defaultMemoryBytes = 512 * mib
 /** The limits of one caller's uploads. */
 export const defaultFiles = { maxBytes: 1024 * mib, maxCount: 1000 }
+/** For a file of purpose `batch`: OpenAI's limit. */
+export const maxBatchBytes = 200 * mib
 export const defaultCache = { maxBytes: 256 * mib, ttlMs: 3_600_000 }
 
 /** A size as people write it. */

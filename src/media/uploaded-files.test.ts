@@ -21,7 +21,14 @@ afterEach(() => rm(folder, { recursive: true }))
 const never = new AbortController().signal
 
 function open(options: { readonly maxCount?: number } = {}) {
-  return new UploadedFiles({ place: new FileFolder(folder), maxFileBytes: 1000, maxBytes: 2500, maxCount: 5, ...options })
+  return new UploadedFiles({
+    place: new FileFolder(folder),
+    maxFileBytes: 1000,
+    maxBatchBytes: 2000,
+    maxBytes: 2500,
+    maxCount: 5,
+    ...options,
+  })
 }
 
 async function* piecesOf(...pieces: readonly (string | Buffer)[]) {

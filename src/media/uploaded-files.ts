@@ -10,6 +10,8 @@ type UploadOptions = {
   readonly place: FilePlace
   /** For one file. */
   readonly maxFileBytes: number
+  /** For one file of purpose `batch`. */
+  readonly maxBatchBytes: number
   /** For all files of one caller. */
   readonly maxBytes: number
   readonly maxCount: number
@@ -37,14 +39,17 @@ export class UploadedFiles implements FileStore {
     signal.throwIfAborted()
     const id = `file-${randomBytes(16).toString('hex')}`
     await this.#place.removeAbandoned(owner, Date.now() - abandonedMs)
-    const kept = await this.#roomOf(owner)
+    const { maxFileBytes, maxBatchBytes } = this.#options
+    const isLimited = file.isResult !== true
+    const kept = isLimited ? await this.#roomOf(owner) : 0
     let sizeBytes = 0
     const count = (bytes: number) => {
       sizeBytes += bytes
       const arriving = (this.#arriving.get(owner) ?? 0) + bytes
       if (arriving <= 0) this.#arriving.delete(owner)
       else this.#arriving.set(owner, arriving)
-      if (sizeBytes > this.#options.maxFileBytes) throw tooLarge(this.#options.maxFileBytes)
+      if (!isLimited) return
+      if (sizeBytes > Math.max(maxFileBytes, maxBatchBytes)) throw tooLarge(maxFileBytes)
       if (bytes > 0 && kept + arriving > this.#options.maxBytes) throw full(this.#options)
     }
     try {
@@ -52,8 +57,11 @@ export class UploadedFiles implements FileStore {
       await pipeline(bytes, counter(count), (counted) => this.#place.write(owner, id, counted), { signal })
       const { filename, mediaType } = file
       const purpose = await file.purposeOf()
+      // Fields may come after the file.
+      const mostBytes = purpose === 'batch' ? maxBatchBytes : maxFileBytes
+      if (isLimited && sizeBytes > mostBytes) throw tooLarge(mostBytes)
       const stored = { id, filename, mediaType, sizeBytes, ...(purpose !== undefined && { purpose }) }
-      return await this.#keeping.run(owner, undefined, () => this.#keep(owner, stored))
+      return await this.#keeping.run(owner, undefined, () => this.#keep(owner, stored, isLimited))
     } catch (error) {
       await this.#place.remove(owner, id)
       signal.throwIfAborted()
@@ -85,13 +93,13 @@ export class UploadedFiles implements FileStore {
   }
 
   /** Keeps an upload that has arrived, if it still fits. */
-  async #keep(owner: string, arrived: Omit<StoredFile, 'createdAtMs'>): Promise<StoredFile> {
+  async #keep(owner: string, arrived: Omit<StoredFile, 'createdAtMs'>, isLimited: boolean): Promise<StoredFile> {
     const { maxBytes, maxCount } = this.#options
-    if ((await this.#roomOf(owner)) + arrived.sizeBytes > maxBytes) throw full(this.#options)
+    if (isLimited && (await this.#roomOf(owner)) + arrived.sizeBytes > maxBytes) throw full(this.#options)
     const stored = { ...arrived, createdAtMs: Date.now() }
     await this.#place.keep(owner, stored)
     // Another process may have stored one meanwhile.
-    const files = await this.#place.list(owner)
+    const files = isLimited ? await this.#place.list(owner) : []
     if (files.length > maxCount || sumOf(files) > maxBytes) throw full(this.#options)
     return stored
   }

@@ -5,6 +5,7 @@ import type { MediaConverter, MediaReader } from '../../contract/media.ts'
 import { parseBlock } from '../../media/address.ts'
 import { createMediaConverter } from '../../media/convert/converter.ts'
 import { FileFolder } from '../../media/file-folder.ts'
+import { maxBatchBytes } from '../../media/limits.ts'
 import { createMediaReader } from '../../media/reader.ts'
 import { UploadedFiles } from '../../media/uploaded-files.ts'
 
@@ -19,7 +20,8 @@ export function createConfiguredMedia(
   const { urls, allowedDomains, allowedAddresses, allowedLocalPath, memoryBytes, cacheBytes, ffmpeg: _, ...limits } = media
   const allowed = allowedAddresses.map(parseBlock).filter((block) => block !== undefined)
   const maxFileBytes = Math.max(...Object.values(limits.maxBytes))
-  const files = limits.files.maxBytes === 0 ? undefined : new UploadedFiles({ place, maxFileBytes, ...limits.files })
+  const files =
+    limits.files.maxBytes === 0 ? undefined : new UploadedFiles({ place, maxFileBytes, maxBatchBytes, ...limits.files })
   const reader = createMediaReader({
     limits,
     ...(urls === 'on' && { urls: { allowed, domains: allowedDomains } }),

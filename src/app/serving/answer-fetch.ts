@@ -11,7 +11,12 @@ const mostWaitingBytes = 256 * 1024
  * Answers a request without a socket, whose path is below `basePath` (`''`: any). Aborting the request's signal, or cancelling the body,
  * counts as a disconnect.
  */
-export async function answerFetch({ app, answer }: Server, request: Request, basePath: string): Promise<Response> {
+export async function answerFetch(
+  { app, answer }: Server,
+  request: Request,
+  basePath: string,
+  sender?: Parameters<Server['answer']>[2],
+): Promise<Response> {
   const { pathname, search, host } = new URL(request.url)
   const path = pathBelow(basePath, pathname)
   if (path === undefined) return replyElsewhere(basePath, { method: request.method, path: pathname })
@@ -24,7 +29,7 @@ export async function answerFetch({ app, answer }: Server, request: Request, bas
   const reply = await inject(
     (incoming, response) => {
       raw = response
-      answer(incoming, response)
+      answer(incoming, response, sender)
     },
     {
       method: request.method as NonNullable<InjectOptions['method']>,

@@ -52,6 +52,28 @@ export type AnthropicModel = z.input<typeof model>
 const page = { has_more: flag, first_id: text.nullable(), last_id: text.nullable() }
 export const modelList = named('AnthropicModelList', object({ data: list(model), ...page }))
 export type AnthropicModelList = z.input<typeof modelList>
+const batchCounts = { processing: number, succeeded: number, errored: number, canceled: number, expired: number }
+export const messageBatch = named(
+  'MessageBatch',
+  object({
+    id: text,
+    type: is('message_batch'),
+    processing_status: oneOf(['in_progress', 'canceling', 'ended']),
+    request_counts: object(batchCounts),
+    created_at: text,
+    ended_at: text.nullable(),
+    expires_at: text,
+    archived_at: text.nullable(),
+    cancel_initiated_at: text.nullable(),
+    results_url: text.nullable(),
+  }),
+)
+export type MessageBatch = z.input<typeof messageBatch>
+export const messageBatchList = named('MessageBatchList', object({ data: list(messageBatch), ...page }))
+export type MessageBatchList = z.input<typeof messageBatchList>
+export const messageResult = named('MessageBatchResult', object({ custom_id: text, result: anyObject }))
+export const deletedMessageBatch = object({ id: text, type: is('message_batch_deleted') })
+export type DeletedMessageBatch = z.input<typeof deletedMessageBatch>
 export const file = named(
   'AnthropicFile',
   object({

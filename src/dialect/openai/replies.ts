@@ -104,6 +104,56 @@ export const file = named(
 export type File = z.input<typeof file>
 export const fileList = named('FileList', object({ object: is('list'), data: list(file), ...filePage }))
 export type FileList = z.input<typeof fileList>
+const batchCounts = object({ total: number, completed: number, failed: number })
+const batchUsage = object({
+  input_tokens: number,
+  input_tokens_details: object({ cached_tokens: number }),
+  output_tokens: number,
+  output_tokens_details: object({ reasoning_tokens: number }),
+  total_tokens: number,
+})
+const batchError = object({ code: text, message: text, line: number.nullable(), param: text.nullable() })
+export const batchStates = [
+  'validating',
+  'failed',
+  'in_progress',
+  'finalizing',
+  'completed',
+  'expired',
+  'cancelling',
+  'cancelled',
+] as const
+export const batch = named(
+  'Batch',
+  object({
+    id: text,
+    object: is('batch'),
+    endpoint: text,
+    errors: object({ object: is('list'), data: list(batchError) }).nullable(),
+    input_file_id: text,
+    completion_window: text,
+    status: oneOf(batchStates),
+    output_file_id: text.nullable(),
+    error_file_id: text.nullable(),
+    created_at: number,
+    in_progress_at: number.nullable(),
+    expires_at: number,
+    finalizing_at: number.nullable(),
+    completed_at: number.nullable(),
+    failed_at: number.nullable(),
+    expired_at: number.nullable(),
+    cancelling_at: number.nullable(),
+    cancelled_at: number.nullable(),
+    request_counts: batchCounts,
+    usage: batchUsage,
+    metadata: anyObject.nullable(),
+    // An extension: why its requests wait, and until when.
+    waiting: object({ reason: text, until: number }).optional(),
+  }),
+)
+export type WireBatch = z.input<typeof batch>
+export const batchList = named('BatchList', object({ object: is('list'), data: list(batch), ...filePage }))
+export type WireBatchList = z.input<typeof batchList>
 export const deletedFile = object({ id: text, object: is('file'), deleted: is(true) })
 export type DeletedFile = z.input<typeof deletedFile>
 

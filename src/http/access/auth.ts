@@ -13,6 +13,15 @@ export type KeyRules = {
   readonly refresh?: () => Promise<void>
 }
 
+const anyone: Principal = { id: 'anyone', isAnyone: true, scopes: allScopes }
+
+/** The owner of a key by its hash, or any caller where no keys are required; undefined: there is no such key, or it has expired. */
+export function findPrincipal({ apiKeys, findKey }: KeyRules, hash: string | undefined, nowMs: number): Principal | undefined {
+  if (apiKeys.length === 0 && findKey === undefined) return anyone
+  const key = hash === undefined ? undefined : (apiKeys.find((one) => one.hash === hash) ?? findKey?.(hash))
+  return key !== undefined && (key.expiresAtMs ?? Number.POSITIVE_INFINITY) > nowMs ? toPrincipal(key) : undefined
+}
+
 /**
  * Identifies the principal of a request. Without keys and `findKey`, every caller gets all scopes; the composition root allows that on
  * loopback only. `wallClock` is milliseconds of the epoch. Throws, or rejects with, `unauthorized`.
@@ -22,7 +31,6 @@ export function createAuthenticator(
   wallClock = Date.now,
 ): (headers: IncomingHttpHeaders) => Principal | Promise<Principal> {
   if (apiKeys.length === 0 && findKey === undefined) {
-    const anyone: Principal = { id: 'anyone', isAnyone: true, scopes: allScopes }
     return () => anyone
   }
   const known = apiKeys.map((apiKey) => {
@@ -68,6 +76,7 @@ function toPrincipal({ hash, name, scopes, models, tools, limits, group }: ApiKe
   return {
     // Keys made earlier can have such a name.
     id: name === undefined || reservedKeyName.test(name) ? `key-${hash.slice(0, 8)}` : name,
+    keyHash: hash,
     scopes,
     ...(models !== undefined && { models }),
     ...(tools !== undefined && { tools }),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import * as anthropic from '../../dialect/anthropic/replies.ts'
 import * as stack from '../../dialect/llama-stack/replies.ts'
+import { newBatchSchema } from '../../dialect/openai/batches.ts'
 import { nestedConstraintFields } from '../../dialect/openai/common-fields.ts'
 import { listSchema, metadataSchema, pageSchema } from '../../dialect/openai/lists.ts'
 import * as shared from '../../dialect/openai/replies.ts'
@@ -60,8 +61,8 @@ const passedOn = (name: string, fields: readonly string[]): Body => {
 }
 const soundForm = z.looseObject({ file: z.file(), model: z.string().min(1).optional() })
 const transcript = named('Transcript', z.looseObject({}))
-const purpose = z.enum(['user_data', 'vision'])
-const digits = z.string().regex(/^[1-9]\d{0,3}$/)
+const purpose = z.enum(['user_data', 'vision', 'batch'])
+export const digits = z.string().regex(/^[1-9]\d{0,3}$/)
 
 type Kept = { readonly name: string; readonly reply: z.ZodType; readonly deleted: z.ZodType }
 
@@ -193,6 +194,18 @@ export const openai: Chapter = {
     'GET /v1/files/{id}': { title: 'A file', reply: z.union([shared.file, anthropic.file]) },
     'GET /v1/files/{id}/content': { title: 'The bytes of a file', reply: { types: ['application/octet-stream'] } },
     'DELETE /v1/files/{id}': { title: 'Delete a file', reply: z.union([shared.deletedFile, anthropic.deletedFile]) },
+    'POST /v1/batches': {
+      title: 'Run the requests of a file when nobody else waits',
+      body: { name: 'BatchRequest', schema: newBatchSchema },
+      reply: shared.batch,
+    },
+    'GET /v1/batches': {
+      title: 'The batches of the caller',
+      query: z.object({ after: z.string().optional(), limit: digits.optional() }),
+      reply: shared.batchList,
+    },
+    'GET /v1/batches/{id}': { title: 'A batch', reply: shared.batch },
+    'POST /v1/batches/{id}/cancel': { title: 'End a batch; the results so far are kept', reply: shared.batch },
     'POST /v1/audio/speech': {
       title: 'Speech, by a server that has this service: other fields are passed on',
       body: passedOn('SpeechRequest', ['input']),

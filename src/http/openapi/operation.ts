@@ -18,7 +18,10 @@ export type Body = {
 export type Reply = z.ZodType | { readonly types: readonly string[] } | 'empty'
 
 /** The stream of a route: each event or line is JSON of this schema. */
-export type Stream = { readonly type: 'text/event-stream' | 'application/x-ndjson'; readonly each: z.ZodType }
+export type Stream = {
+  readonly type: 'text/event-stream' | 'application/x-ndjson' | 'application/x-jsonl'
+  readonly each: z.ZodType
+}
 
 /** The description of a route, beyond the facts of the route table. */
 export type Operation = {

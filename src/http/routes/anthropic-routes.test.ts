@@ -137,7 +137,7 @@ describe('POST /v1/messages', () => {
 
   test('an unknown route below it has its envelope too', async () => {
     const ask = await open()
-    const response = await ask('/v1/messages/batches', {})
+    const response = await ask('/v1/messages/others', {})
     expect(response.headers.get('request-id')).toMatch(/^req_/)
     expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'not_found_error' } })
   })

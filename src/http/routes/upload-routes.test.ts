@@ -28,7 +28,7 @@ test.each<Refusal>([
   ['/v1/files', form, 'x', 400, 'the body is not valid multipart/form-data: Unexpected end of multipart data'],
   ['/v1/files', form, '--b--', 400, "the form has no file: send it in the field 'file'"],
   ['/v1/files', form, file.replace('"file"', '"a"'), 400, "the file is in the field 'a': send it in the field 'file'"],
-  ['/v1/files', form, file, 400, 'purpose is missing: expected one of vision, user_data'],
+  ['/v1/files', form, file, 400, 'purpose is missing: expected one of vision, user_data, batch'],
   ['/v1/audio/transcriptions', json, '{}', 415, noForm],
   ['/v1/audio/translations', form, '--b--', 400, "the form has no file: send it in the field 'file'"],
   [

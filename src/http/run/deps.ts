@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Batches } from '../../batches/service.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { Device } from '../../contract/engine.ts'
 import type { FileStore } from '../../contract/file-store.ts'
@@ -89,6 +90,8 @@ export type Keeping = {
   readonly keepsCompletions?: boolean
   /** Keeps what callers upload; absent: uploads are off. */
   readonly files?: FileStore
+  /** Runs requests that nobody waits for; absent: there is no store or no room for files. */
+  readonly batches?: Batches
   /** What programs of the server's tools have made; absent: there are no such tools. */
   readonly pictures?: SessionPictures
 }

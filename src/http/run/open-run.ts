@@ -67,6 +67,7 @@ export function openRun(
       },
       ...(watch !== undefined && { watch }),
       onPlaced: reportAffinity(reply),
+      ...laneOf(request),
       ...stoppedBy(handle),
       ...clientIdsOf(request, keys, span),
     },
@@ -75,6 +76,12 @@ export function openRun(
       isDetached = true
     },
   }
+}
+
+function laneOf({ sender }: FastifyRequest): Pick<CallerContext, 'lane' | 'onWanted'> {
+  if (sender === undefined) return {}
+  const { onWanted } = sender
+  return { lane: 'background', ...(onWanted !== undefined && { onWanted }) }
 }
 
 /** The parts of a context that end its request, and that observe late work. */

@@ -5,7 +5,7 @@ describe('a protocol that is not there says so in its own envelope', () => {
   const served = /Dragoman does not speak .* it serves POST \/v1\/chat\/completions/
   test.each<['GET' | 'POST', string, number, object]>([
     ['POST', '/v1beta/models/gemini-pro:generateContent', 404, { error: { status: 'NOT_FOUND' } }],
-    ['GET', '/v1/batches', 400, { error: { code: 'unsupported_protocol', detail: expect.stringMatching(served) } }],
+    ['GET', '/v1/vector_stores', 400, { error: { code: 'unsupported_protocol', detail: expect.stringMatching(served) } }],
     ['POST', '/v1/openai/v1/moderations', 400, { error: { code: 'unsupported_protocol' } }],
     ['POST', '/v1/agents', 501, { error: { detail: expect.stringMatching(served) } }],
     ['GET', '/v1/scoring-functions', 501, { error: { detail: expect.stringMatching(served) } }],

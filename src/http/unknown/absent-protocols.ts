@@ -11,8 +11,8 @@ type AbsentProtocol = {
 const absent: readonly AbsentProtocol[] = [
   {
     // Also llama-stack's, whose clients read `detail`.
-    name: "OpenAI's batches, vector stores and moderations",
-    paths: /^\/v1\/(batches|vector_stores|moderations)(\/|$)/,
+    name: "OpenAI's vector stores and moderations",
+    paths: /^\/v1\/(vector_stores|moderations)(\/|$)/,
     encode: (message) => ({
       status: 400,
       body: { error: { message, type: 'invalid_request_error', param: null, code: 'unsupported_protocol', detail: message } },

@@ -51,7 +51,7 @@ describe.skipIf(!hasPostgres)(`what servers share in PostgreSQL${postgresHint}`,
 
   describe('uploads', () => {
     const open = ({ files }: SharedStore, maxCount = 5) =>
-      new UploadedFiles({ place: files, maxFileBytes: 10_000_000, maxBytes: 20_000_000, maxCount })
+      new UploadedFiles({ place: files, maxFileBytes: 10_000_000, maxBatchBytes: 10_000_000, maxBytes: 20_000_000, maxCount })
     async function* inPieces(bytes: Uint8Array) {
       for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536)
     }

@@ -1,0 +1,49 @@
+import type { Logger } from 'pino'
+import type { LineReply, SentLine } from '../../batches/deps.ts'
+import { Batches } from '../../batches/service.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { FileStore } from '../../contract/file-store.ts'
+import type { Catalogue } from '../../contract/server/catalogue.ts'
+import { findPrincipal } from '../../http/access/auth.ts'
+import type { Server } from '../../http/server.ts'
+import { answerFetch } from '../serving/answer-fetch.ts'
+import type { State } from '../state/open-state.ts'
+
+type Parts = {
+  readonly log: Logger
+  readonly live: State['live']
+  readonly store: State['store']
+  readonly files: FileStore | undefined
+  readonly models: Catalogue
+  /** What answers the lines. */
+  server(): Server
+}
+
+/** The batches of a server that has a place for them. */
+export function openBatches(config: LoadedConfig, { log, live, store, files, models, server }: Parts): Batches | undefined {
+  if (store === undefined || files === undefined) return undefined
+  return new Batches({
+    store: store.batches,
+    files,
+    models,
+    send: (line) => sendLine(server(), line),
+    findPrincipal: (keyHash) => findPrincipal(live.access.auth, keyHash, Date.now()),
+    maxLineBytes: config.server.bodyLimitBytes,
+    wallClock: Date.now,
+    onFailure: (err, what) => log.warn({ err }, what),
+  })
+}
+
+/** Sends a line as a request without a socket. */
+async function sendLine(server: Server, { endpoint, body, signal, ...sender }: SentLine): Promise<LineReply> {
+  const headers = { 'content-type': 'application/json' }
+  const request = new Request(`http://batch${endpoint}`, { method: 'POST', headers, body, signal })
+  const reply = await answerFetch(server, request, '', sender)
+  const retryAfter = Number(reply.headers.get('retry-after'))
+  return {
+    status: reply.status,
+    requestId: reply.headers.get('x-request-id') ?? '',
+    body: await reply.text(),
+    ...(retryAfter > 0 && { retryAfterMs: retryAfter * 1000 }),
+  }
+}

@@ -1,0 +1,50 @@
+import type { FileStore } from '../contract/file-store.ts'
+import type { Principal } from '../contract/principal.ts'
+import type { ServedModel } from '../contract/served-model.ts'
+import type { BatchStore } from '../contract/server/batches.ts'
+import type { Catalogue } from '../contract/server/catalogue.ts'
+
+/** A line on its way to a model. */
+export type SentLine = {
+  /** The path of the request. */
+  readonly endpoint: string
+  /** JSON. */
+  readonly body: string
+  /** Whose permissions and limits the request has. */
+  readonly principal: Principal
+  /** Aborted to stop it. */
+  readonly signal: AbortSignal
+  /** Called when somebody who waits for a reply needs its slot; absent: it keeps its slot. */
+  readonly onWanted?: () => void
+}
+
+export type LineReply = {
+  readonly status: number
+  readonly requestId: string
+  /** JSON. */
+  readonly body: string
+  readonly retryAfterMs?: number
+}
+
+export type BatchDeps = {
+  readonly store: BatchStore
+  readonly files: FileStore
+  readonly models: Pick<Catalogue, 'find'>
+  /** Sends a line as a request of its owner, behind those of callers that wait. Rejects only for an aborted signal. */
+  send(line: SentLine): Promise<LineReply>
+  /** The owner of the key with this hash, any caller without one; undefined: the key does not exist any more. */
+  findPrincipal(keyHash: string | undefined): Principal | undefined
+  /** The limit of a line. */
+  readonly maxLineBytes: number
+  /** The lines that run at the same time on a model; absent: as many as it has slots. */
+  readonly concurrency?: number
+  /** Milliseconds of the epoch. */
+  wallClock(): number
+  /** Reports a failure that no caller waits for. */
+  onFailure(error: unknown, what: string): void
+}
+
+/** A process that runs lines, reads them or writes files is presumed dead after this long without a sign of life. */
+export const leaseMs = 15_000
+
+export type Loads = Pick<ServedModel, 'id' | 'scheduler'>

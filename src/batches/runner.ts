@@ -1,0 +1,309 @@
+import { randomUUID } from 'node:crypto'
+import type { ModelViewer } from '../contract/principal.ts'
+import type { SchedulerLoad } from '../contract/scheduler.ts'
+import type { Batch, ClaimedLine, LineResult } from '../contract/server/batches.ts'
+import { type BatchDeps, leaseMs } from './deps.ts'
+import { outcomeOf } from './line-outcome.ts'
+import { finalize, readInput } from './transitions.ts'
+
+/** How often leases are renewed and batches of other processes are found. */
+const roundMs = 2000
+/** A line that has given up its slot this often keeps the next one. */
+const maxYields = 3
+
+type Running = {
+  readonly batchId: string
+  readonly stop: AbortController
+  yields: number
+}
+
+/** The lines of a model that belong to this process. */
+type ModelWork = {
+  /** As the lines name the model. */
+  readonly name: string
+  load: () => Pick<SchedulerLoad, 'slots' | 'busy' | 'queued'>
+  /** Claimed, and not sent yet. */
+  readonly ready: ClaimedLine[]
+  running: number
+  claiming: Promise<void> | undefined
+}
+
+/** Runs the batches of the store, beside other processes that do so. */
+export class BatchRunner {
+  readonly #deps: BatchDeps
+  /** This process, for leases. */
+  readonly #runner = randomUUID()
+  readonly #work = new Map<string, ModelWork>()
+  readonly #running = new Map<ClaimedLine, Running>()
+  readonly #runs = new Set<Promise<void>>()
+  readonly #yields = new Map<string, number>()
+  readonly #ended: (LineResult & { batchId: string; line: number })[] = []
+  readonly #changing = new Set<string>()
+  /** Until when lines of a caller for a model wait. */
+  readonly #pauses = new Map<string, number>()
+  /** The batches whose lines run, by id. */
+  #batches: ReadonlyMap<string, Batch> = new Map()
+  #turn = 0
+  #timer: NodeJS.Timeout | undefined
+  #round: Promise<void> | undefined
+  #isRoundWanted = false
+  #flushing: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(deps: BatchDeps) {
+    this.#deps = deps
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => this.wake(), roundMs).unref()
+    this.wake()
+  }
+
+  /** Looks for work now. */
+  wake(): void {
+    if (this.#isClosed) return
+    if (this.#round !== undefined) {
+      this.#isRoundWanted = true
+      return
+    }
+    this.#round = this.#look()
+      .catch((error: unknown) => this.#deps.onFailure(error, 'the batches could not be read; they are read again'))
+      .finally(() => {
+        this.#round = undefined
+        if (!this.#isRoundWanted) return
+        this.#isRoundWanted = false
+        this.wake()
+      })
+  }
+
+  /** Stops the lines that run here and gives all lines back, for another process or a later start. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    await this.#round
+    const ready = [...this.#work.values()].flatMap((work) => work.ready.splice(0))
+    for (const { stop } of this.#running.values()) stop.abort()
+    await Promise.all([...this.#work.values()].map(({ claiming }) => claiming))
+    await this.#store(() => Promise.all(ready.map((line) => this.#giveBack(line, line.attempts, 0))))
+    await Promise.all(this.#runs)
+    await this.#flushing
+  }
+
+  async #look(): Promise<void> {
+    const { store, wallClock } = this.#deps
+    if (this.#running.size > 0 || [...this.#work.values()].some(({ ready }) => ready.length > 0)) {
+      await store.renew(this.#runner, wallClock() + leaseMs)
+    }
+    const active = await store.active()
+    if (active.length > 0) await store.freeAbandoned()
+    for (const batch of active) await this.#advance(batch)
+    this.#batches = new Map(active.filter(({ state }) => state === 'running').map((batch) => [batch.id, batch]))
+    for (const { batchId, stop } of this.#running.values()) if (!this.#batches.has(batchId)) stop.abort()
+    await this.#openModels()
+    for (const work of this.#work.values()) this.#pump(work)
+  }
+
+  /** Brings a batch to its next state, if it is time. */
+  async #advance(batch: Batch): Promise<void> {
+    const { store, wallClock } = this.#deps
+    const { id, state } = batch
+    if (state === 'validating') return this.#change(batch, readInput)
+    if (state === 'cancelling') await store.endWaiting(id, 'cancelled')
+    else if (wallClock() >= batch.deadlineMs) await store.endWaiting(id, 'expired')
+    if (!(await store.hasWork(id))) await this.#finalize(batch)
+  }
+
+  async #finalize({ id }: Batch): Promise<void> {
+    const { store, wallClock } = this.#deps
+    const finalizing = await store.change(id, (batch) =>
+      batch.state === 'running'
+        ? { ...batch, state: 'finalizing', times: { ...batch.times, finalizingMs: wallClock() } }
+        : undefined,
+    )
+    const batch = finalizing ?? (await store.active()).find((one) => one.id === id)
+    if (batch !== undefined) await this.#change(batch, finalize)
+  }
+
+  /** Begins a long change, which one process makes; not awaited, so that other batches run meanwhile. */
+  async #change({ id, state }: Batch, make: typeof readInput): Promise<void> {
+    const { store, wallClock, onFailure } = this.#deps
+    if (this.#changing.has(id)) return
+    const nowMs = wallClock()
+    const held = await store.change(id, (batch) => {
+      // Another process may have made the change since the batch was read.
+      const isOpen = batch.state === state && (batch.leaseUntilMs ?? 0) <= nowMs
+      return isOpen ? { ...batch, leaseUntilMs: nowMs + leaseMs } : undefined
+    })
+    if (held === undefined) return
+    this.#changing.add(id)
+    void make(this.#deps, held)
+      .catch((error: unknown) => onFailure(error, `the batch '${id}' could not go on; it is tried again`))
+      .finally(() => {
+        this.#changing.delete(id)
+        this.wake()
+      })
+  }
+
+  async #openModels(): Promise<void> {
+    const { store } = this.#deps
+    for (const { id, keyHash } of this.#batches.values()) {
+      const principal = this.#deps.findPrincipal(keyHash)
+      for (const name of await store.waitingModels(id)) {
+        const load = await this.#loadOf(name, principal ?? {})
+        const work = this.#work.get(name)
+        if (work === undefined) this.#work.set(name, { name, load, ready: [], running: 0, claiming: undefined })
+        else work.load = load
+      }
+    }
+  }
+
+  /** Lines for a model that is gone are sent, too: they get the reply of any request for it. */
+  async #loadOf(name: string, viewer: ModelViewer): Promise<ModelWork['load']> {
+    try {
+      const { scheduler } = await this.#deps.models.find(name, viewer)
+      return () => scheduler.load
+    } catch {
+      return () => ({ slots: 1, busy: 0, queued: 0 })
+    }
+  }
+
+  /** Sends lines while there are free slots, and one more, which waits for the next slot behind all others. */
+  #pump(work: ModelWork): void {
+    if (this.#isClosed) return
+    const { slots, busy, queued } = work.load()
+    const others = Math.max(0, busy + queued - work.running)
+    const most = Math.min(this.#deps.concurrency ?? slots, Math.max(0, slots - others) + 1)
+    while (work.running < most) {
+      const line = work.ready.shift()
+      if (line === undefined) break
+      const run = this.#run(line, work).finally(() => this.#runs.delete(run))
+      this.#runs.add(run)
+    }
+    if (work.ready.length < slots) work.claiming ??= this.#claim(work, slots * 2).finally(() => (work.claiming = undefined))
+  }
+
+  /** Batches take turns, so that no caller waits for another's to end. */
+  async #claim(work: ModelWork, limit: number): Promise<void> {
+    const { store, wallClock, onFailure } = this.#deps
+    try {
+      const batches = [...this.#batches.values()].filter((batch) => !this.#isPaused(batch, work))
+      this.#turn += 1
+      for (let index = 0; index < batches.length; index += 1) {
+        const { id } = batches[(this.#turn + index) % batches.length] as Batch
+        const claim = { model: work.name, runner: this.#runner, limit, untilMs: wallClock() + leaseMs }
+        const lines = await store.claim(id, claim)
+        work.ready.push(...lines)
+        if (lines.length > 0) break
+      }
+    } catch (error) {
+      onFailure(error, 'the lines of batches could not be read; they are read again')
+      return
+    }
+    if (work.ready.length > 0) queueMicrotask(() => this.#pump(work))
+  }
+
+  async #run(line: ClaimedLine, work: ModelWork): Promise<void> {
+    const { findPrincipal, send, wallClock } = this.#deps
+    const batch = this.#batches.get(line.batchId)
+    const principal = batch && findPrincipal(batch.keyHash)
+    const running: Running = { batchId: line.batchId, stop: new AbortController(), yields: this.#yieldsOf(line) }
+    work.running += 1
+    this.#running.set(line, running)
+    try {
+      if (batch === undefined) return await this.#giveBack(line, line.attempts, 0)
+      if (principal === undefined) {
+        const error = {
+          message: 'the API key that created the batch does not exist any more',
+          type: 'authentication_error',
+          code: null,
+          param: null,
+        }
+        return this.#finish(line, { ending: 'errored', status: 401, requestId: '', reply: JSON.stringify({ error }) })
+      }
+      let isWanted = false
+      const onWanted = () => {
+        isWanted = true
+        running.stop.abort()
+      }
+      const sent = { endpoint: batch.endpoint, body: line.body, principal, signal: running.stop.signal }
+      const reply = await send({ ...sent, ...(running.yields < maxYields && { onWanted }) }).catch(() => undefined)
+      if (reply === undefined || running.stop.signal.aborted) {
+        if (isWanted) this.#yields.set(keyOf(line), running.yields + 1)
+        if (isWanted || this.#isClosed) return await this.#giveBack(line, line.attempts, 0)
+        return this.#finish(line, { ending: 'cancelled' })
+      }
+      const outcome = outcomeOf(reply, line.attempts)
+      if (outcome.type === 'ended') return this.#finish(line, outcome.result)
+      const untilMs = wallClock() + outcome.afterMs
+      if (outcome.ofCaller !== undefined) await this.#pause(batch, work, { reason: outcome.ofCaller, untilMs })
+      await this.#giveBack(line, outcome.attempts, untilMs)
+    } finally {
+      work.running -= 1
+      this.#running.delete(line)
+      this.#pump(work)
+    }
+  }
+
+  /** A limit of the key stops all lines of the caller for this model until it allows more. */
+  async #pause(batch: Batch, work: ModelWork, waits: NonNullable<Batch['waits']>): Promise<void> {
+    this.#pauses.set(pauseOf(batch, work), waits.untilMs)
+    const own = work.ready.filter(({ batchId }) => this.#batches.get(batchId)?.owner === batch.owner)
+    for (const line of own) work.ready.splice(work.ready.indexOf(line), 1)
+    await this.#store(async () => {
+      await Promise.all(own.map((line) => this.#giveBack(line, line.attempts, waits.untilMs)))
+      await this.#deps.store.change(batch.id, (now) => ({ ...now, waits }))
+    })
+  }
+
+  #isPaused(batch: Batch, work: ModelWork): boolean {
+    const key = pauseOf(batch, work)
+    const untilMs = this.#pauses.get(key)
+    if (untilMs === undefined) return false
+    if (untilMs > this.#deps.wallClock()) return true
+    this.#pauses.delete(key)
+    return false
+  }
+
+  async #giveBack(line: ClaimedLine, attempts: number, notBeforeMs: number): Promise<void> {
+    const { batchId, line: number } = line
+    await this.#store(() => this.#deps.store.giveBack(this.#runner, { batchId, line: number, attempts, notBeforeMs }))
+  }
+
+  /** Results that come while others are written are written together. */
+  #finish({ batchId, line }: ClaimedLine, result: LineResult): void {
+    this.#yields.delete(keyOf({ batchId, line }))
+    this.#ended.push({ batchId, line, ...result })
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = undefined
+    })
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#ended.length > 0) {
+      const results = this.#ended.splice(0)
+      await this.#store(() => this.#deps.store.finish(this.#runner, results))
+    }
+    if (this.#running.size === 0) this.wake()
+  }
+
+  /** What is not written is free again when its lease ends. */
+  async #store(write: () => Promise<unknown>): Promise<void> {
+    try {
+      await write()
+    } catch (error) {
+      this.#deps.onFailure(error, 'results of a batch could not be stored; its lines run again')
+    }
+  }
+
+  #yieldsOf(line: ClaimedLine): number {
+    return this.#yields.get(keyOf(line)) ?? 0
+  }
+}
+
+function keyOf({ batchId, line }: Pick<ClaimedLine, 'batchId' | 'line'>): string {
+  return `${batchId} ${line}`
+}
+
+function pauseOf({ owner }: Batch, { name }: ModelWork): string {
+  return `${owner} ${name}`
+}

@@ -1,0 +1,164 @@
+import { randomHex } from '../base/random-hex.ts'
+import { AppError } from '../contract/errors.ts'
+import type { Principal } from '../contract/principal.ts'
+import type { Batch, BatchForm, BatchLine, EndedLine } from '../contract/server/batches.ts'
+import type { Metadata } from '../contract/store.ts'
+import type { BatchDeps } from './deps.ts'
+import { refuseModelFor } from './models.ts'
+import { LineCheck } from './read-lines.ts'
+import { BatchRunner } from './runner.ts'
+import { cancelling, hasEnded, openLines } from './states.ts'
+
+/** Lines for one call of the store. */
+const pageLines = 500
+const ids: Readonly<Record<BatchForm, string>> = { openai: 'batch_', anthropic: 'msgbatch_' }
+const noCounts = { total: 0, succeeded: 0, errored: 0, cancelled: 0, expired: 0 }
+const noUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
+
+/** A file whose lines are requests. */
+export type FileBatch = {
+  readonly endpoint: string
+  readonly inputFileId: string
+  readonly windowMs: number
+  readonly metadata?: Metadata
+}
+
+/** Requests that came with their batch, as the caller sent them. */
+export type RequestBatch = {
+  readonly endpoint: string
+  readonly windowMs: number
+  readonly requests: readonly { readonly customId: unknown; readonly body: unknown }[]
+  /** The caller's name of a request's field. */
+  nameOf(index: number, field: string): string
+}
+
+/** The batches of callers. Calls reject with `not-found` for what is another caller's or in another protocol. */
+export class Batches {
+  readonly #deps: BatchDeps
+  readonly #runner: BatchRunner
+
+  constructor(deps: BatchDeps) {
+    this.#deps = deps
+    this.#runner = new BatchRunner(deps)
+  }
+
+  /** Begins to run what is stored. */
+  start(): void {
+    this.#runner.start()
+  }
+
+  close(): Promise<void> {
+    return this.#runner.close()
+  }
+
+  async createFromFile(principal: Principal, { windowMs, ...given }: FileBatch): Promise<Batch> {
+    const { purpose } = await this.#deps.files.get(principal.id, given.inputFileId)
+    if (purpose !== 'batch') {
+      const message = `input_file_id '${given.inputFileId}' has the purpose '${purpose ?? 'user_data'}': upload it with the purpose 'batch'`
+      throw new AppError('invalid-request', message, { param: 'input_file_id' })
+    }
+    const batch: Batch = { ...this.#newBatch(principal, 'openai', windowMs), ...given, state: 'validating' }
+    await this.#deps.store.create(batch)
+    this.#runner.wake()
+    return batch
+  }
+
+  /** Rejects with `invalid-request`, which lists the faults of all requests. */
+  async createFromRequests(principal: Principal, { endpoint, windowMs, requests, nameOf }: RequestBatch): Promise<Batch> {
+    const { store, maxLineBytes, wallClock } = this.#deps
+    const check = new LineCheck({ endpoint, maxLineBytes, refuseModel: refuseModelFor(this.#deps, principal) })
+    const lines: BatchLine[] = []
+    const faults: { readonly message: string; readonly param: string }[] = []
+    for (const [index, request] of requests.entries()) {
+      const read = await check.check({ ...request, bodyName: 'params' }, index + 1)
+      if ('line' in read) lines.push(read.line)
+      else {
+        const param = nameOf(index, read.fault.param ?? '')
+        faults.push({ param, message: `${param}: ${read.fault.message}` })
+      }
+    }
+    const [first] = faults
+    if (first !== undefined) {
+      const more = faults.length > 5 ? `; and ${faults.length - 5} more` : ''
+      const message = faults.slice(0, 5).map((fault) => fault.message)
+      throw new AppError('invalid-request', `${message.join('; ')}${more}`, { param: first.param })
+    }
+    // Nobody runs it before all of its lines are there.
+    const lease = { state: 'validating' as const, leaseUntilMs: Number.MAX_SAFE_INTEGER }
+    const batch: Batch = { ...this.#newBatch(principal, 'anthropic', windowMs), endpoint, ...lease }
+    await store.create(batch)
+    for (let start = 0; start < lines.length; start += pageLines)
+      await store.addLines(batch.id, lines.slice(start, start + pageLines))
+    const begunBatch = await store.change(batch.id, ({ leaseUntilMs: _, ...rest }) => ({
+      ...rest,
+      state: 'running',
+      counts: { ...rest.counts, total: lines.length },
+      times: { runningMs: wallClock() },
+    }))
+    this.#runner.wake()
+    return begunBatch ?? batch
+  }
+
+  async find(owner: string, form: BatchForm, id: string): Promise<Batch> {
+    const batch = await this.#deps.store.find(owner, id)
+    if (batch === undefined || batch.form !== form) throw new AppError('not-found', `there is no batch '${id.slice(0, 80)}'`)
+    return batch
+  }
+
+  /** The newest first. */
+  list(owner: string, form: BatchForm): Promise<readonly Batch[]> {
+    return this.#deps.store.list(owner, form)
+  }
+
+  /** The results so far are kept. A batch that has ended stays as it is. */
+  async cancel(owner: string, form: BatchForm, id: string): Promise<Batch> {
+    const batch = await this.find(owner, form, id)
+    const changed = await this.#deps.store.change(id, (now) => cancelling(now, this.#deps.wallClock()))
+    this.#runner.wake()
+    return changed ?? batch
+  }
+
+  /** Rejects with `request-conflict` for a batch that has not ended. */
+  async delete(owner: string, form: BatchForm, id: string): Promise<void> {
+    const batch = await this.find(owner, form, id)
+    if (!hasEnded(batch)) throw new AppError('request-conflict', `the batch '${id}' has not ended: cancel it first`)
+    await this.#deps.store.delete(owner, id)
+  }
+
+  /** All lines in the order of the input. Rejects with `request-conflict` for a batch that has not ended. */
+  async results(owner: string, form: BatchForm, id: string): Promise<AsyncGenerator<readonly EndedLine[]>> {
+    const batch = await this.find(owner, form, id)
+    if (!hasEnded(batch)) {
+      throw new AppError(
+        'request-conflict',
+        `the batch '${id}' has not ended: ${openLines(batch.counts)} of its requests are left`,
+      )
+    }
+    return this.#pages(id)
+  }
+
+  async *#pages(id: string): AsyncGenerator<readonly EndedLine[]> {
+    for (let after = 0; ; ) {
+      const page = await this.#deps.store.results(id, after, pageLines)
+      const last = page.at(-1)
+      if (last === undefined) return
+      yield page
+      after = last.line
+    }
+  }
+
+  #newBatch({ id: owner, keyHash }: Principal, form: BatchForm, windowMs: number) {
+    const createdAtMs = this.#deps.wallClock()
+    return {
+      id: ids[form] + randomHex(),
+      owner,
+      ...(keyHash !== undefined && { keyHash }),
+      form,
+      createdAtMs,
+      deadlineMs: createdAtMs + windowMs,
+      times: {},
+      counts: noCounts,
+      usage: noUsage,
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { parseExactly } from '../../base/parse-exactly.ts'
+import type { Batch } from '../../contract/server/batches.ts'
+import {
+  decodeNewMessageBatch,
+  encodeDeletedMessageBatch,
+  encodeMessageBatch,
+  encodeMessageBatchList,
+  encodeMessageResult,
+} from '../../dialect/anthropic/batches.ts'
+import { encodeAnthropicError, requestIdHeader } from '../../dialect/anthropic/errors.ts'
+import { callerOf } from '../access/caller.ts'
+import { takeBody } from '../body/take-body.ts'
+import { type BatchRouteDeps, batchesOf } from '../run/batches.ts'
+import type { Listening } from '../run/deps.ts'
+
+type Query = Readonly<Record<string, unknown>>
+type WithId = { readonly Params: { readonly id: string } }
+
+const path = '/v1/messages/batches'
+const dayMs = 86_400_000
+
+/** Anthropic's batches of Messages. */
+export function addMessageBatchRoutes(app: FastifyInstance, deps: BatchRouteDeps & Pick<Listening, 'basePath'>): void {
+  const config = { scope: 'inference', encodeError: encodeAnthropicError } as const
+  const onRequest = ({ id }: FastifyRequest, reply: FastifyReply, done: () => void) => {
+    reply.header(requestIdHeader, id)
+    done()
+  }
+  const route = { config, onRequest }
+  const keyOf = (request: FastifyRequest<WithId>) => [callerOf(request).id, 'anthropic', request.params.id] as const
+  const encode = (batch: Batch, { protocol, host }: FastifyRequest) =>
+    encodeMessageBatch(batch, `${protocol}://${host}${deps.basePath ?? ''}${path}/${batch.id}/results`)
+
+  app.post(path, route, async (request) => {
+    const { body, exactBody } = takeBody(request)
+    const requests = decodeNewMessageBatch(exactBody === undefined ? body : parseExactly(exactBody))
+    const nameOf = (index: number, field: string) => `requests[${index}].${field}`
+    const given = { endpoint: '/v1/messages', windowMs: dayMs, requests, nameOf }
+    return encode(await batchesOf(deps).createFromRequests(callerOf(request), given), request)
+  })
+  app.get<{ Querystring: Query }>(path, route, async (request) => {
+    const batches = await batchesOf(deps).list(callerOf(request).id, 'anthropic')
+    return encodeMessageBatchList(
+      batches.map((batch) => encode(batch, request)),
+      request.query,
+    )
+  })
+  app.get<WithId>(`${path}/:id`, { ...route, config: { ...config, isPolled: true } }, async (request) => {
+    return encode(await batchesOf(deps).find(...keyOf(request)), request)
+  })
+  app.post<WithId>(`${path}/:id/cancel`, route, async (request) => {
+    takeBody(request)
+    return encode(await batchesOf(deps).cancel(...keyOf(request)), request)
+  })
+  app.delete<WithId>(`${path}/:id`, route, async (request) => {
+    await batchesOf(deps).delete(...keyOf(request))
+    return encodeDeletedMessageBatch(request.params.id)
+  })
+  app.get<WithId>(`${path}/:id/results`, route, async (request, reply) => {
+    const pages = await batchesOf(deps).results(...keyOf(request))
+    async function* lines() {
+      for await (const page of pages) yield page.map(encodeMessageResult).join('')
+    }
+    return reply.header('content-type', 'application/x-jsonl').send(Readable.from(lines()))
+  })
+}

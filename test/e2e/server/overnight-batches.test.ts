@@ -1,0 +1,179 @@
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI, { toFile } from 'openai'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningApp, startApp, until } from '../../support/http/app.ts'
+
+type Line = { readonly custom_id: string; readonly method: string; readonly url: string; readonly body: object }
+type Result = {
+  readonly custom_id: string
+  readonly response: { readonly status_code: number; readonly body: Record<string, unknown> } | null
+  readonly error: { readonly code: string } | null
+}
+
+const url = '/v1/chat/completions'
+const lineOf = (id: string, content: string, more: object = {}): Line => ({
+  custom_id: id,
+  method: 'POST',
+  url,
+  body: { model: 'scripted', messages: [{ role: 'user', content }], ...more },
+})
+const toJsonLines = (lines: readonly unknown[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+const readLines = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Result)
+
+describe('batches', () => {
+  let app: RunningApp
+  let openai: OpenAI
+  let anthropic: Anthropic
+  beforeAll(async () => {
+    app = await startApp({
+      storage: {},
+      models: [{ id: 'scripted', engine: 'fake', script: 'from-request', slots: 4 } as never],
+    })
+    openai = new OpenAI({ baseURL: `${app.url}/v1`, apiKey: 'none' })
+    anthropic = new Anthropic({ baseURL: app.url, apiKey: 'none' })
+  })
+  afterAll(() => app.close())
+
+  async function create(lines: readonly unknown[] | string, endpoint: typeof url = url) {
+    const text = typeof lines === 'string' ? lines : toJsonLines(lines)
+    const file = await openai.files.create({ file: await toFile(Buffer.from(text), 'in.jsonl'), purpose: 'batch' })
+    return openai.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h', metadata: { of: 'test' } })
+  }
+  async function ended(id: string) {
+    const isOpen = (status: string) => ['validating', 'in_progress', 'finalizing', 'cancelling'].includes(status)
+    await until(async () => !isOpen((await openai.batches.retrieve(id)).status))
+    return openai.batches.retrieve(id)
+  }
+  const contentOf = async (id: string | undefined) => readLines(await (await openai.files.content(id ?? '')).text())
+
+  test('each line of a file gets the reply of a request of its own', async () => {
+    const texts = Array.from({ length: 40 }, (_, index) => `Text ${index}.`)
+    const batch = await create(texts.map((text, index) => lineOf(`line-${index}`, text)))
+    expect(batch).toMatchObject({ object: 'batch', status: 'validating', metadata: { of: 'test' }, completion_window: '24h' })
+    const done = await ended(batch.id)
+    expect(done).toMatchObject({
+      status: 'completed',
+      request_counts: { total: 40, completed: 40, failed: 0 },
+      error_file_id: null,
+    })
+    const results = await contentOf(done.output_file_id)
+    expect(results.map(({ custom_id }) => custom_id)).toEqual(texts.map((_, index) => `line-${index}`))
+    expect(results.every(({ response, error }) => response?.status_code === 200 && error === null)).toBe(true)
+    expect(results[7]?.response?.body).toMatchObject({
+      object: 'chat.completion',
+      model: 'scripted',
+      usage: { prompt_tokens: 2 },
+    })
+    expect(done.usage).toMatchObject({ input_tokens: 80 })
+  })
+
+  test('a line that its protocol refuses has its error in the error file, and the others go on', async () => {
+    const batch = await create([lineOf('good', 'Hello.'), lineOf('bad', 'Hello.', { temperature: 'hot' })])
+    const done = await ended(batch.id)
+    expect(done).toMatchObject({ status: 'completed', request_counts: { total: 2, completed: 1, failed: 1 } })
+    expect(await contentOf(done.error_file_id)).toMatchObject([
+      { custom_id: 'bad', response: { status_code: 400, body: { error: { param: 'temperature' } } }, error: null },
+    ])
+  })
+
+  test('a file with faults runs nothing, and lists the faults of all lines', async () => {
+    const faulty = [
+      lineOf('twice', 'Hello.'),
+      lineOf('twice', 'Hello.'),
+      { ...lineOf('method', 'Hello.'), method: 'GET' },
+      { ...lineOf('url', 'Hello.'), url: '/v1/embeddings' },
+      lineOf('stream', 'Hello.', { stream: true }),
+      lineOf('model', 'Hello.', { model: 'other' }),
+      { ...lineOf('body', 'Hello.'), body: undefined },
+      [],
+    ]
+    const batch = await create(`${toJsonLines(faulty)}{"custom_id":`)
+    const done = await ended(batch.id)
+    expect(done.status).toBe('failed')
+    expect(done.errors?.data?.map(({ line, code, param }) => [line, code, param])).toEqual([
+      [2, 'duplicate_custom_id', 'custom_id'],
+      [3, 'invalid_method', 'method'],
+      [4, 'invalid_url', 'url'],
+      [5, 'invalid_request', 'body.stream'],
+      [6, 'model_not_found', 'body.model'],
+      [7, 'missing_required_parameter', 'body'],
+      [8, 'invalid_json_line', null],
+      [9, 'invalid_json_line', null],
+    ])
+    expect((await ended((await create('\n')).id)).errors?.data).toMatchObject([{ code: 'empty_file' }])
+  })
+
+  test('a batch needs a file that was uploaded for it', async () => {
+    const file = await openai.files.create({ file: await toFile(Buffer.from('x'), 'x.txt'), purpose: 'user_data' })
+    const of = (id: string) => openai.batches.create({ input_file_id: id, endpoint: url, completion_window: '24h' })
+    await expect(of(file.id)).rejects.toMatchObject({ status: 400, param: 'input_file_id' })
+    await expect(of('file-00000000000000000000000000000000')).rejects.toMatchObject({ status: 404 })
+  })
+
+  test('a cancelled batch keeps what is done, and says of the rest that it was not run', async () => {
+    const slow = Array.from({ length: 30 }, (_, index) => lineOf(`line-${index}`, 'word '.repeat(400)))
+    const batch = await create([lineOf('first', 'Hello.'), ...slow])
+    await until(async () => ((await openai.batches.retrieve(batch.id)).request_counts?.completed ?? 0) > 0)
+    await openai.batches.cancel(batch.id)
+    const done = await ended(batch.id)
+    const counts = done.request_counts ?? { completed: 0, failed: 0, total: 0 }
+    expect(done.status).toBe('cancelled')
+    expect(await contentOf(done.output_file_id)).toHaveLength(counts.completed)
+    if (counts.completed < 31) {
+      const rest = await contentOf(done.error_file_id)
+      expect(rest).toHaveLength(31 - counts.completed)
+      expect(rest[0]).toMatchObject({ response: null, error: { code: 'batch_cancelled' } })
+    }
+  })
+
+  test('lists have pages, the newest first', async () => {
+    const made = [await create([lineOf('a', 'Hello.')]), await create([lineOf('a', 'Hello.')])]
+    const first = await openai.batches.list({ limit: 1 })
+    expect(first.data.map(({ id }) => id)).toEqual([made[1]?.id])
+    expect((await first.getNextPage()).data.map(({ id }) => id)).toEqual([made[0]?.id])
+  })
+
+  test('Messages in a batch get the results of requests of their own', async () => {
+    const params = (content: string, more: object = {}) => ({
+      model: 'scripted',
+      max_tokens: 50,
+      messages: [{ role: 'user' as const, content }],
+      ...more,
+    })
+    const batch = await anthropic.messages.batches.create({
+      requests: [
+        { custom_id: 'good', params: params('Hello.') },
+        { custom_id: 'bad', params: params('Hello.', { temperature: 'hot' as never }) },
+      ],
+    })
+    expect(batch).toMatchObject({ type: 'message_batch', processing_status: 'in_progress', request_counts: { processing: 2 } })
+    await until(async () => (await anthropic.messages.batches.retrieve(batch.id)).processing_status === 'ended')
+    const done = await anthropic.messages.batches.retrieve(batch.id)
+    expect(done.request_counts).toEqual({ processing: 0, succeeded: 1, errored: 1, canceled: 0, expired: 0 })
+    const results = []
+    for await (const result of await anthropic.messages.batches.results(batch.id)) results.push(result)
+    expect(results).toMatchObject([
+      { custom_id: 'good', result: { type: 'succeeded', message: { type: 'message', role: 'assistant' } } },
+      { custom_id: 'bad', result: { type: 'errored', error: { type: 'error', error: { type: 'invalid_request_error' } } } },
+    ])
+    expect((await anthropic.messages.batches.list()).data.map(({ id }) => id)).toEqual([batch.id])
+    await expect(openai.batches.retrieve(batch.id)).rejects.toMatchObject({ status: 404 })
+    expect(await anthropic.messages.batches.delete(batch.id)).toEqual({ id: batch.id, type: 'message_batch_deleted' })
+    await expect(anthropic.messages.batches.retrieve(batch.id)).rejects.toMatchObject({ status: 404 })
+  })
+
+  test('Messages with faults are refused together, by their names', async () => {
+    const params = { model: 'other', max_tokens: 5, messages: [] }
+    const create = anthropic.messages.batches.create({
+      requests: [
+        { custom_id: 'a', params },
+        { custom_id: '', params },
+      ],
+    })
+    await expect(create).rejects.toMatchObject({ status: 400, message: expect.stringContaining('requests[1].custom_id') })
+  })
+})
