@@ -43,7 +43,7 @@ async function ask(url: string, content: string, { maxTokens = 4, onFirst }: { m
 }
 
 const home = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
-const prefixCache = { maxBytes: '1GB' }
+const prefixCache = { memory: 'off', disk: '1GB' }
 const model = { id: 'm', engine: 'llama', source: realModel, slots: 2, contextLength: 4096, aliases: ['default'], prefixCache }
 const config = separateEntries(configSchema.parse({ storage: 'off', server: { port: 0 }, builtinModel: false, models: [model] }))
 const app = await createApp({ ...config, home }, { log: createLog({ level: 'error' }) })

@@ -90,7 +90,7 @@ const llamaModel = z
     rope: rope.exactOptional(),
     speculation: speculation.exactOptional(),
     draft: draft.exactOptional(),
-    prefixCache: prefixCache.exactOptional(),
+    prefixCache,
     ...cacheFields,
     adapters: adapters.exactOptional(),
     aliases,

@@ -280,6 +280,13 @@ export type EngineCapabilities = {
   readonly fleet?: Fleet
   readonly devices?: Devices
   readonly services?: Services
+  readonly spareMemory?: SpareMemory
+}
+
+/** Memory for what only saves time. */
+export type SpareMemory = {
+  /** The engine may use this much from now on, besides what it needs; it is loaded, or will hear of it when it is. */
+  use(bytes: number): void
 }
 
 /** The memory that a model needs, known before it is loaded. */

@@ -89,7 +89,7 @@ export type GenerationEvent =
       readonly elapsedMs: number
     }
   /** Prefill is complete. At most once, before all text; absent if the engine cannot know. */
-  | { readonly type: 'prompt-read'; readonly inputTokens: number; readonly cachedInputTokens: number }
+  | ({ readonly type: 'prompt-read' } & Pick<Usage, 'inputTokens' | 'cachedInputTokens' | 'cachedIn'>)
   /** Prompt tokens, in order, in one or more events before all others of `choice`, the prompt's first choice. */
   | { readonly type: 'prompt-tokens'; readonly choice: number; readonly promptTokens: readonly PromptToken[] }
   | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'refusal-start' | 'refusal-end'; readonly choice: number }

@@ -16,11 +16,16 @@ export type FinishReason =
   | 'end-of-message'
   | 'paused'
 
+/** Where tokens of a prompt were that the embedded engine did not compute again: in a slot of its context, or in its store of prefixes. */
+export type CacheTier = 'slot' | 'memory' | 'disk'
+
 /** Token counts of a whole request, over all choices; the prompt counts once. */
 export type Usage = {
   readonly inputTokens: number
   /** The part of `inputTokens` that came from a cache. */
   readonly cachedInputTokens: number
+  /** Where those were; absent: none, or the engine does not know. */
+  readonly cachedIn?: Readonly<Partial<Record<CacheTier, number>>>
   readonly outputTokens: number
   readonly reasoningTokens: number
   /** With speculative decoding: the tokens that were drafted, and those of them that the model chose too. */

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Emit } from '../base/emit.ts'
+import { addUsage } from '../canonical/add-usage.ts'
 import type { RequestContext } from '../contract/context.ts'
 import type { GenerationEvent, Timings, Usage } from '../contract/event.ts'
 import type { GenerationRequest } from '../contract/request.ts'
@@ -137,12 +138,7 @@ function oneByOne<Event>(emit: Emit<Event>): Emit<Event> {
 
 function addTotals(before: Totals, { usage, timings }: Totals): Totals {
   return {
-    usage: {
-      inputTokens: before.usage.inputTokens + usage.inputTokens,
-      cachedInputTokens: before.usage.cachedInputTokens + usage.cachedInputTokens,
-      outputTokens: before.usage.outputTokens + usage.outputTokens,
-      reasoningTokens: before.usage.reasoningTokens + usage.reasoningTokens,
-    },
+    usage: addUsage(before.usage, usage),
     timings: addTimings(before.timings, timings),
   }
 }

@@ -1,7 +1,7 @@
 import type { Emit } from '../base/emit.ts'
 import { thousandths } from '../base/thousandths.ts'
 import { AppError } from '../contract/errors.ts'
-import type { EngineEvent, EventOf, FinishReason, GenerationEvent } from '../contract/event.ts'
+import type { EngineEvent, EventOf, FinishReason, GenerationEvent, Usage } from '../contract/event.ts'
 
 /** How the choices of a cancelled request end; undefined: it was not cancelled, or fails. */
 export function finishOfCancelled(signal: AbortSignal): FinishReason | undefined {
@@ -18,7 +18,7 @@ export class RunObserver {
   /** The engine has begun to read the prompt. */
   #hasBegun = false
   #inputTokens: number
-  #cachedInputTokens = 0
+  #cached: Pick<Usage, 'cachedInputTokens' | 'cachedIn'> = { cachedInputTokens: 0 }
   #outputTokens = 0
   #reasoningTokens = 0
   #reported: number | undefined = undefined
@@ -43,7 +43,8 @@ export class RunObserver {
     } else if (event.type === 'prompt-read') {
       this.#hasBegun = true
       this.#inputTokens = event.inputTokens
-      this.#cachedInputTokens = event.cachedInputTokens
+      const { cachedInputTokens, cachedIn } = event
+      this.#cached = { cachedInputTokens, ...(cachedIn !== undefined && { cachedIn }) }
     } else if (event.type === 'start') {
       this.#hasStarted = true
       this.#beganMs = this.#now()
@@ -77,7 +78,7 @@ export class RunObserver {
     await this.finishOpen(reason, emit)
     const usage = {
       inputTokens: this.#inputTokens,
-      cachedInputTokens: this.#cachedInputTokens,
+      ...this.#cached,
       outputTokens: this.#outputTokens,
       reasoningTokens: this.#reasoningTokens,
     }

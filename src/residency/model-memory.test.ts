@@ -13,6 +13,22 @@ describe('requests for models that share the memory', () => {
     expect(memory.memory()).toEqual({ budgetBytes: 10, usedBytes: 10 })
   })
 
+  test('lend half of what they leave to those that are loaded, until others need it', async () => {
+    const memory = createMemory()
+    const [a, b, c] = [
+      addModel(memory, 'a', { bytes: 2 }),
+      addModel(memory, 'b', { bytes: 4 }),
+      addModel(memory, 'c', { bytes: 4 }),
+    ]
+    ;(await begin(a)).end()
+    expect([a, b, c].map(({ lent }) => lent())).toEqual([4, 0, 0])
+    ;(await begin(b)).end()
+    expect([a, b, c].map(({ lent }) => lent())).toEqual([1, 1, 0])
+    ;(await begin(c)).end()
+    expect([a, b, c].map(({ lent }) => lent())).toEqual([0, 0, 0])
+    expect(a.counts.unloads + b.counts.unloads).toBe(0)
+  })
+
   test('requests wait until the other model has ended what it runs', async () => {
     const memory = createMemory()
     const [a, b] = [addModel(memory, 'a'), addModel(memory, 'b')]

@@ -11,6 +11,10 @@ type ModelMemoryOptions = ResidencyLimits & {
 }
 
 const longestTimeoutMs = 2 ** 31 - 1
+/** This part of the budget's rest is lent: loads to come, and what estimates miss, need the other. */
+const lentShare = 0.5
+/** llama-server's default for what it keeps of prompts. */
+const mostLentBytes = 8 * 2 ** 30
 
 /** Carries out what the rules decide about the models of one machine. */
 export class ModelMemory implements Residency {
@@ -87,6 +91,15 @@ export class ModelMemory implements Residency {
       this.#wakeAt(wakeAtMs)
       this.#pending.shift()
     }
+    this.#lendSpare()
+  }
+
+  /** Loaded models may use spare memory together, until it is needed. */
+  #lendSpare(): void {
+    const loaded = [...this.#models.values()].filter(({ borrows }) => borrows)
+    const { budgetBytes, usedBytes } = this.memory()
+    const shareBytes = Math.floor(((budgetBytes - usedBytes) * lentShare) / loaded.length)
+    for (const model of loaded) model.lend(Math.min(mostLentBytes, Math.max(0, shareBytes)))
   }
 
   #wakeAt(atMs: number): void {

@@ -44,6 +44,7 @@ export class ResidentModel implements Resident {
   readonly #removed = new AbortController()
   #reservation: Reservation | undefined
   #need: MemoryNeed | undefined
+  #lentBytes = 0
   #unloading: Promise<void> | undefined
   /** Called when the model begins to leave the memory. */
   #onLeaving: (() => void)[] = []
@@ -186,6 +187,17 @@ export class ResidentModel implements Resident {
 
   admit(): void {
     this.#reservation?.admit()
+  }
+
+  /** It is loaded, and its engine has a use for spare memory. */
+  get borrows(): boolean {
+    return this.#deps.member.phase === 'loaded' && this.#model.engine.capabilities.spareMemory !== undefined
+  }
+
+  lend(bytes: number): void {
+    if (bytes === this.#lentBytes) return
+    this.#lentBytes = bytes
+    this.#model.engine.capabilities.spareMemory?.use(bytes)
   }
 
   reject(): void {

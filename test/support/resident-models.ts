@@ -34,6 +34,7 @@ export function addModel(
   let loading: Promise<void> | undefined
   let reserve: Admit | undefined
   const counts = { loads: 0, unloads: 0 }
+  let lentBytes = 0
   const need: MemoryNeed = {
     bytes,
     longestContext: (budget) => budget * 100,
@@ -56,7 +57,13 @@ export function addModel(
       loading = undefined
     }
   }
+  const spareMemory = {
+    use(bytes: number) {
+      lentBytes = bytes
+    },
+  }
   const parts = stubEngine({
+    capabilities: { spareMemory },
     onState: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -77,7 +84,14 @@ export function addModel(
   const engine = Object.defineProperty(parts, 'state', { get: () => state })
   const resident: Resident = memory.add({ id, engine, isPinned: false })
   const crash = () => enter({ type: 'failed', reason: 'killed' })
-  return { resident, engine, counts, crash, scheduler: resident.gate(slotScheduler(slots, engine.ensureReady)) }
+  return {
+    resident,
+    engine,
+    counts,
+    lent: () => lentBytes,
+    crash,
+    scheduler: resident.gate(slotScheduler(slots, engine.ensureReady)),
+  }
 }
 
 /** First come, first served. */

@@ -38,7 +38,7 @@ export function createLlama(
   config: LlamaModelConfig,
   { home, log, observer, locateFiles, findTemplate, sharing, senses }: LlamaParts,
 ): Engine {
-  const { id, adapters = [], toolStrategy, defaults } = config
+  const { id, adapters = [], toolStrategy, defaults, prefixCache } = config
   return new LlamaEngine({
     id,
     log,
@@ -65,6 +65,7 @@ export function createLlama(
     hasProjector: config.mmproj !== 'none',
     adapters: adapters.map(({ name, scale }) => ({ name, scale })),
     constrainsAllTools: toolStrategy === 'two-pass',
+    keysShare: prefixCache !== 'off' && prefixCache.keysShare,
     ...(defaults !== undefined && { sampling: defaults }),
   })
 }
@@ -81,7 +82,7 @@ async function planOf(
     flashAttention,
     stopWithinMs,
     ...(speculation !== undefined && { speculation }),
-    ...(prefixCache !== undefined && { prefixCache: { ...prefixCache, folder: prefixFolder(home, id) } }),
+    ...(prefixCache !== 'off' && { prefixCache: keptPrefixes(prefixCache, prefixFolder(home, id)) }),
     ...(contextLength !== undefined && { contextLength }),
     ...(threads !== undefined && { threads }),
     ...(batchSize !== undefined && { batchSize }),
@@ -91,6 +92,17 @@ async function planOf(
     ...(cacheTypeV !== undefined && { cacheTypeV }),
     ...formatSettingsOf(config),
     ...(chatTemplate !== undefined && { chatTemplate: await readTemplate(chatTemplate) }),
+  }
+}
+
+function keptPrefixes(
+  { memory, disk, minTokens }: Exclude<LlamaModelConfig['prefixCache'], 'off'>,
+  folder: string,
+): NonNullable<LoadOptions['prefixCache']> {
+  return {
+    minTokens,
+    memoryBytes: memory === 'off' ? 0 : (memory ?? 'spare'),
+    ...(disk !== 'off' && { disk: { folder, ...(disk !== undefined && { maxBytes: disk }) } }),
   }
 }
 

@@ -13,6 +13,16 @@ test('quantized caches need less memory', async () => {
   expect(quantized?.bytes).toBeLessThan(plain?.bytes ?? 0)
 })
 
+test('prefixes need the memory that is set for them, and no memory of their own without a limit', async () => {
+  const [plain, lent, set] = await Promise.all(
+    [undefined, 'spare' as const, 1e9].map((memoryBytes) =>
+      workerNeed({ ...plan, ...(memoryBytes !== undefined && { prefixCache: { memoryBytes, minTokens: 512 } }) }),
+    ),
+  )
+  expect(lent?.bytes).toBe(plain?.bytes)
+  expect(set?.bytes).toBe((plain?.bytes ?? 0) + 1e9)
+})
+
 test('a draft model needs its own memory: weights, and a context like that of the model', async () => {
   const [alone, drafting] = await Promise.all([{}, { draft }].map((more) => workerNeed({ ...plan, ...more })))
   const slots = await workerNeed({ ...plan, draft, slots: 8 })

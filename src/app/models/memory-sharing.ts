@@ -76,9 +76,9 @@ export function defaultContext(plan: MemoryPlan, room: ContextRoom): Promise<Con
   return chooseContext(planOf(plan), room)
 }
 
-/** As `defaultContext`, before it is loaded: a draft model and adapters, which may not be here yet, do not count. */
+/** As `defaultContext`, before it is loaded: a draft model and adapters, which may not be here yet, and kept prefixes do not count. */
 export function expectedContext(
-  { draft: _, adapters: __, ...settings }: ModelWithFiles,
+  { draft: _, adapters: __, prefixCache: ___, ...settings }: ModelWithFiles & { readonly prefixCache?: unknown },
   modelPath: string,
   room: ContextRoom,
 ): Promise<ContextChoice | undefined> {
@@ -86,7 +86,7 @@ export function expectedContext(
 }
 
 /** The facts that the memory of a process depends on. `binary`: the program of a llama-server. */
-type MemoryPlan = Pick<LoadOptions, 'modelPath' | 'slots' | 'contextLength' | 'longestContext' | 'batchSize'> &
+type MemoryPlan = Pick<LoadOptions, 'modelPath' | 'slots' | 'contextLength' | 'longestContext' | 'batchSize' | 'prefixCache'> &
   Pick<ServerPlan, 'flashAttention' | 'mmprojPath'> & {
     readonly cacheTypeK?: string | undefined
     readonly cacheTypeV?: string | undefined
@@ -97,7 +97,7 @@ type MemoryPlan = Pick<LoadOptions, 'modelPath' | 'slots' | 'contextLength' | 'l
 
 function planOf(plan: MemoryPlan): LoadPlan {
   const { modelPath, slots, longestContext, contextLength = longestContext, batchSize, cacheTypeK, cacheTypeV } = plan
-  const { draft, adapters = [], mmprojPath, binary } = plan
+  const { draft, adapters = [], mmprojPath, binary, prefixCache } = plan
   return {
     modelPath,
     slots,
@@ -108,6 +108,7 @@ function planOf(plan: MemoryPlan): LoadPlan {
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),
     ...(draft !== undefined && { draftPath: draft.modelPath }),
+    ...(typeof prefixCache?.memoryBytes === 'number' && { prefixBytes: prefixCache.memoryBytes }),
     otherPaths: [...(mmprojPath === undefined ? [] : [mmprojPath]), ...adapters.map(({ path }) => path)],
   }
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { modelFromSource } from '../../config/models.ts'
+import type { LlamaModelConfig } from '../../config/schema.ts'
 import { llamaServerModel } from '../../config/sections/llama-server-schema.ts'
 import { builtinFile, builtinModel } from '../../registry/names/builtin-model.ts'
 import { asLlamaServer, chooseEngine } from './senses.ts'
@@ -67,7 +68,15 @@ test('a llama-server gets the settings of the embedded engine', () => {
   expect(llamaServerModel.safeParse({ ...served, source: './m.gguf' }).error).toBeUndefined()
 })
 
+test.each<[prefixCache: LlamaModelConfig['prefixCache'], args: string]>([
+  ['off', '--cache-ram 0'],
+  [{ memory: 'off', minTokens: 512, keysShare: false }, '--cache-ram 0'],
+  [{ memory: 2 ** 30, minTokens: 512, keysShare: false }, '--cache-ram 1024'],
+  [{ minTokens: 512, keysShare: false }, ''],
+])('a llama-server keeps prompts as %j says', (prefixCache, args) => {
+  expect(asLlamaServer({ ...model('m.gguf'), prefixCache }, 'llama-server')?.args.join(' ')).toBe(args)
+})
+
 test('a model whose settings only the embedded engine has stays there', () => {
   expect(asLlamaServer({ ...model('m.gguf'), toolStrategy: 'two-pass' }, 'llama-server')).toBeUndefined()
-  expect(asLlamaServer({ ...model('m.gguf'), prefixCache: { maxBytes: 1, minTokens: 1 } }, 'llama-server')).toBeUndefined()
 })

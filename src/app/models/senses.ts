@@ -59,7 +59,7 @@ function reading({ readsImages = false, readsAudio = false }): NonNullable<Engin
 
 /**
  * A model of the embedded engine as a llama-server runs it; undefined if its configuration needs the embedded one, whose way of calling tools
- * and whose prefixes on disk a llama-server lacks.
+ * a llama-server lacks.
  */
 export function asLlamaServer(config: LlamaModelConfig, binary: string): LlamaServerModelConfig | undefined {
   const {
@@ -73,9 +73,10 @@ export function asLlamaServer(config: LlamaModelConfig, binary: string): LlamaSe
     flashAttention,
     ...shared
   } = config
-  if (toolStrategy !== 'grammar' || prefixCache !== undefined) return undefined
+  if (toolStrategy !== 'grammar') return undefined
   const options = {
     '--batch-size': batchSize,
+    '--cache-ram': cacheMib(prefixCache),
     '--spec-type': speculation && 'ngram-simple',
     '--rope-scaling': rope?.scaling,
     '--rope-scale': rope?.factor,
@@ -84,4 +85,9 @@ export function asLlamaServer(config: LlamaModelConfig, binary: string): LlamaSe
   }
   const args = Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [name, `${value}`]))
   return { ...shared, engine: 'llama-server', binary, flashAttention: flashAttention && 'auto', args }
+}
+
+function cacheMib(prefixCache: LlamaModelConfig['prefixCache']): number | undefined {
+  const memory = prefixCache === 'off' ? 'off' : prefixCache.memory
+  return memory === 'off' ? 0 : memory && Math.ceil(memory / 2 ** 20)
 }

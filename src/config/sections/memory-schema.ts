@@ -14,17 +14,38 @@ function sizeText(problem: string) {
     })
 }
 
+const tier = z.union([z.literal('off'), count, sizeText('must be a size such as 2GB or 900MiB, bytes as a number, or off')])
+
 /** The `prefixCache` of a model. */
 export const prefixCache = z
-  .strictObject({
-    maxBytes: z
-      .union([count, sizeText('must be a size such as 2GB or 900MiB, or bytes as a number')])
-      .describe('What the files of this model may use; the least recently used go first.'),
-    minTokens: count.default(512).describe('The shortest prefix that is saved.'),
-  })
+  .union(
+    [
+      z.literal('off'),
+      z.strictObject({
+        memory: tier
+          .exactOptional()
+          .describe(
+            'What prefixes in memory may use, as a part of `memory.budget`; absent: half of what the loaded models leave of it. What must ' +
+              'leave the memory goes to the disk.',
+          ),
+        disk: tier
+          .exactOptional()
+          .describe(
+            'What the files of this model in `prefix-cache` of the data folder may use; absent: a tenth of the free space, up to 8 GB.',
+          ),
+        minTokens: count.default(512).describe('The shortest prefix that is kept.'),
+        keysShare: z
+          .boolean()
+          .default(false)
+          .describe("Whether keys reuse what others' requests left, also in slots; each can then notice what others have sent."),
+      }),
+    ],
+    { error: 'must be `off`, or an object with `memory`, `disk`, `minTokens` and `keysShare`' },
+  )
+  .prefault({})
   .describe(
-    'Keeps the computed prompts of conversations on disk, in `prefix-cache` of the data folder, when another conversation takes their slot ' +
-      'or the model is unloaded. A caller gets only what its own key left there.',
+    'Keeps the computed prompts of conversations whose slot another one has taken, or whose model was unloaded: in memory, and on the ' +
+      'disk when they leave it. The least recently used go first.',
   )
 
 /** Bytes, or a fraction of the machine's memory. */

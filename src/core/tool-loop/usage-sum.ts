@@ -15,6 +15,7 @@ export class UsageSum {
     this.#usage = {
       inputTokens: usage.inputTokens,
       cachedInputTokens: usage.cachedInputTokens,
+      ...(usage.cachedIn !== undefined && { cachedIn: usage.cachedIn }),
       outputTokens: before.outputTokens + usage.outputTokens,
       reasoningTokens: before.reasoningTokens + usage.reasoningTokens,
       ...(drafts.length > 0 && {

@@ -162,7 +162,7 @@ describe('LlamaEngine', () => {
     const events = runOf(await prepared(id), never)
     const first = events.next()
     await turn()
-    report({ type: 'prompt-read', id, cachedTokens: 0, prefillMs: 1 })
+    report({ type: 'prompt-read', id, cachedTokens: 0, cachedIn: 'slot', prefillMs: 1 })
     expect((await first).value).toMatchObject({ type: 'prompt-read' })
     return events
   }
@@ -181,7 +181,7 @@ describe('LlamaEngine', () => {
     report(readyWithTemplate)
     await turn()
     expect(commands('run')).toHaveLength(outcome === 'once more' ? 1 : 0)
-    if (outcome === 'once more') report({ type: 'prompt-read', id: 'r', cachedTokens: 0, prefillMs: 1 })
+    if (outcome === 'once more') report({ type: 'prompt-read', id: 'r', cachedTokens: 0, cachedIn: 'slot', prefillMs: 1 })
     expect(await first).toBe(outcome === 'once more' ? 'answered' : outcome)
     await engine.close()
   })
@@ -206,7 +206,7 @@ describe('LlamaEngine', () => {
     test('is generated again with its seed, and continues where it was', async () => {
       const { next, sampling } = await begin()
       expect(commands('run')).toMatchObject([{ id: 'r', sampling: { seed: sampling.seed } }])
-      report({ type: 'prompt-read', id: 'r', cachedTokens: 0, prefillMs: 1 })
+      report({ type: 'prompt-read', id: 'r', cachedTokens: 0, cachedIn: 'slot', prefillMs: 1 })
       say('one ')
       say('two')
       expect((await next).value).toMatchObject({ type: 'raw-text', text: 'two' })

@@ -49,6 +49,8 @@ type LlamaEngineOptions = Start<LoadOptions> & {
   readonly adapters?: readonly Adapter[]
   /** What media it reads shows once it is loaded. */
   readonly hasProjector?: boolean
+  /** Keys reuse what others' requests left. */
+  readonly keysShare?: boolean
   /** Auto calls are constrained by the schemas of all tools, not only of the strict ones. */
   readonly constrainsAllTools?: boolean
 }
@@ -83,6 +85,7 @@ export class LlamaEngine implements Engine {
   readonly #adapters: readonly Adapter[]
   /** It has a projector. */
   readonly #mayRead: boolean
+  readonly #keysShare: boolean
   readonly #supervisor: Supervisor
   readonly #inboxes = new Inboxes((command) => this.#supervisor.steer(command))
   readonly #exchanges: WorkerExchanges
@@ -95,6 +98,9 @@ export class LlamaEngine implements Engine {
   #switching: Promise<void> | undefined
   /** The worker keeps prefixes on disk. */
   #keepsPrefixes = false
+  /** The worker keeps prefixes in spare memory. */
+  #usesSpareMemory = false
+  #spareBytes = 0
   readonly #late = new TokensAfterCancel()
   readonly #active = new ActiveRuns()
   /** Closed when the model is unloaded; the next load creates another. */
@@ -117,13 +123,15 @@ export class LlamaEngine implements Engine {
     this.#sampling = sampling
     this.#adapters = options.adapters ?? []
     this.#mayRead = options.hasProjector === true
+    this.#keysShare = options.keysShare ?? false
     this.#createPlans = () => new PlanCompiler({ constrainsAllTools })
     this.#plans = this.#createPlans()
     this.#supervisor = new Supervisor({
       model: id,
       locate: async (signal) => {
         const located = await locate(signal)
-        this.#keepsPrefixes = located.prefixCache !== undefined
+        this.#keepsPrefixes = located.prefixCache?.disk !== undefined
+        this.#usesSpareMemory = located.prefixCache?.memoryBytes === 'spare'
         this.#given = located.template ?? { type: 'own' }
         return { ...located, template: this.#chosen ?? this.#given }
       },
@@ -146,7 +154,11 @@ export class LlamaEngine implements Engine {
       ...createTextCapabilities(deps),
       templates: { use: (choice, signal) => this.#useTemplate(choice, signal) },
       devices: { read: (signal) => this.#readDevices(signal) },
+      spareMemory: { use: (bytes) => this.#useSpareMemory(bytes) },
     }
+    this.#supervisor.onState(({ type }) => {
+      if (type === 'ready') this.#useSpareMemory(this.#spareBytes)
+    })
   }
 
   get onState(): Engine['onState'] {
@@ -221,6 +233,11 @@ export class LlamaEngine implements Engine {
   async #readDevices(signal: AbortSignal): Promise<readonly Device[]> {
     if (this.#supervisor.state.type !== 'ready') return []
     return (await this.#exchanges.compute({ type: 'devices' }, 'devices', signal)).devices
+  }
+
+  #useSpareMemory(bytes: number): void {
+    this.#spareBytes = bytes
+    if (this.#usesSpareMemory && this.#supervisor.state.type === 'ready') this.#supervisor.steer({ type: 'spare-memory', bytes })
   }
 
   async unload({ drainMs }: { readonly drainMs: number }): Promise<void> {
@@ -299,7 +316,7 @@ export class LlamaEngine implements Engine {
       tokens,
       ...(slices !== undefined && { slices, media: distinctMedia(request) }),
       lastMessage,
-      owner: this.#keepsPrefixes && owner !== undefined ? shortHash(owner) : undefined,
+      owner: shortHash(this.#keysShare ? '' : (owner ?? '')),
       maxOutputTokens,
       minOutputTokens,
       stop: [...request.stop],

@@ -1,6 +1,7 @@
 import type { OnTokensAfterCancel } from '../../base/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
+import type { Usage } from '../../contract/usage.ts'
 import type { RequestReport, RunCommand } from './channel/ipc.ts'
 import { machineMs } from './channel/machine-clock.ts'
 import type { Inbox, Inboxes } from './inboxes.ts'
@@ -33,7 +34,7 @@ export async function* runOnWorker(
   }
   signal.addEventListener('abort', cancel, { once: true })
   let working = false
-  let cachedInputTokens = 0
+  let cached: Pick<Usage, 'cachedInputTokens' | 'cachedIn'> = { cachedInputTokens: 0 }
   let prefillMs = 0
   try {
     supervisor.send(command)
@@ -56,9 +57,9 @@ export async function* runOnWorker(
           break
         }
         case 'prompt-read':
-          cachedInputTokens = report.cachedTokens
+          cached = cachedOf(report)
           prefillMs = report.prefillMs
-          yield { type: 'prompt-read', inputTokens: tokens.length, cachedInputTokens }
+          yield { type: 'prompt-read', inputTokens: tokens.length, ...cached }
           break
         case 'prompt-tokens':
           yield { type: 'prompt-tokens', choice: 0, promptTokens: report.tokens }
@@ -77,7 +78,7 @@ export async function* runOnWorker(
           working = false
           const { cancelled, outputTokens, reasoningTokens, drafts, decodeMs } = report
           if (cancelled || signal.aborted) throw AppError.from(signal.reason)
-          const counts = { inputTokens: tokens.length, cachedInputTokens, outputTokens, reasoningTokens }
+          const counts = { inputTokens: tokens.length, ...cached, outputTokens, reasoningTokens }
           const usage = { ...counts, ...(drafts !== undefined && { drafts }) }
           yield { type: 'usage', usage, timings: { templateMs, prefillMs, decodeMs } }
           break
@@ -94,6 +95,10 @@ export async function* runOnWorker(
     }
     inboxes.close(id)
   }
+}
+
+function cachedOf({ cachedTokens, cachedIn }: Extract<RequestReport, { type: 'prompt-read' }>) {
+  return { cachedInputTokens: cachedTokens, ...(cachedTokens > 0 && { cachedIn: { [cachedIn]: cachedTokens } }) }
 }
 
 /** The reader left early: the slot is free only when the worker has stopped the work, or has ended. */

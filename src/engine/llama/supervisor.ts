@@ -75,8 +75,8 @@ export class Supervisor extends ProcessSupervisor<LoadOptions, LoadFacts, Superv
     this.process.send(command)
   }
 
-  /** Sends a command about running work; does nothing when no worker runs. */
-  steer(command: Extract<Command, { type: 'cancel' | 'pause' | 'resume' }>): void {
+  /** Sends a command that needs no reply; does nothing when no worker runs. */
+  steer(command: Extract<Command, { type: 'cancel' | 'pause' | 'resume' | 'spare-memory' }>): void {
     this.process?.send(command)
   }
 }

@@ -15,6 +15,8 @@ export type LoadPlan = Omit<MemorySettings, 'contextLength'> & {
   readonly draftPath?: string
   /** Further files to load, such as a projector. */
   readonly otherPaths?: readonly string[]
+  /** What prefixes may use besides the context. */
+  readonly prefixBytes?: number
   /** The memory of the process without a model. */
   readonly processBytes: number
 }
@@ -24,7 +26,8 @@ export const usualContext = 8192
 
 /** Estimates from the headers of the files how much memory they take when loaded. A file that cannot be read counts with its size. */
 export async function memoryNeed(plan: LoadPlan): Promise<MemoryNeed> {
-  const { modelPath, draftPath, otherPaths = [], processBytes, slots } = plan
+  const { modelPath, draftPath, otherPaths = [], prefixBytes = 0, slots } = plan
+  const processBytes = plan.processBytes + prefixBytes
   const files = await Promise.all([modelPath, ...(draftPath === undefined ? [] : [draftPath])].map(readModel))
   const models = files.map((file) => needOf(file, plan))
   const others = await Promise.all(otherPaths.map(sizeOf))

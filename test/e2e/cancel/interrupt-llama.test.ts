@@ -51,6 +51,7 @@ describe('a pass that reads a prompt alone', () => {
     const full: RunCommand = {
       type: 'run',
       id: 'r',
+      owner: '',
       tokens: Uint32Array.from(prompt),
       maxOutputTokens: 8,
       stop: [],

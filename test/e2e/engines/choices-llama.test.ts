@@ -170,6 +170,7 @@ describe('choices on two slots', () => {
   const command = (wanted: Partial<RunCommand> = {}): RunCommand => ({
     type: 'run',
     id: 'r',
+    owner: '',
     tokens: prompt,
     maxOutputTokens: 20,
     stop: [],
@@ -241,7 +242,7 @@ describe('choices on two slots', () => {
     const { reports, report, text } = collect()
     let visitor: Promise<void> | undefined
     const visit = async () => {
-      const lease = await pool.take({}, [])
+      const lease = await pool.take({}, { owner: '', tokens: [] })
       await lease.slot.sequence.clearHistory()
       lease.giveBack()
     }
@@ -268,7 +269,7 @@ describe('choices on two slots', () => {
       })
     })
     await expect.poll(() => paused !== undefined).toBe(true)
-    const lease = await pool.take({}, [])
+    const lease = await pool.take({}, { owner: '', tokens: [] })
     expect(reports.some(({ type }) => type === 'choice-done')).toBe(false)
     lease.giveBack()
     resume()

@@ -64,6 +64,7 @@ describe('streams on the embedded engine', () => {
     const full: RunCommand = {
       type: 'run',
       id: prompt.join(),
+      owner: '',
       tokens: Uint32Array.from(prompt),
       maxOutputTokens: 30,
       stop: [],

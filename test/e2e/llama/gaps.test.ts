@@ -32,6 +32,7 @@ async function say(token: number, { tokens, pauses }: Saying): Promise<string> {
   const command: RunCommand = {
     type: 'run',
     id: `${token}`,
+    owner: '',
     tokens: Uint32Array.of(token),
     maxOutputTokens: tokens,
     stop: [],

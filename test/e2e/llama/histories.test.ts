@@ -21,7 +21,7 @@ const architectures: readonly SmallArchitecture[] = [...windowedArchitectures, '
 const hasWindow = (architecture: SmallArchitecture) => (windowedArchitectures as readonly string[]).includes(architecture)
 
 describe.each(architectures)(
-  'after any history, a sequence of %s, and a copy of its beginning, also from a file,',
+  'after any history, a sequence of %s, and a copy of its beginning, also from a file or from memory,',
   (architecture) => {
     let folder: string
     let llama: Llama
@@ -61,6 +61,11 @@ describe.each(architectures)(
       await copy.truncate(tokens)
     }
 
+    async function copyByMemory(tokens: number): Promise<void> {
+      await copy.writeState(await used.readState())
+      await copy.truncate(tokens)
+    }
+
     test('compute what a fresh one does', async () => {
       const random = createRandom(7)
       const below = (limit: number) => Math.floor(random() * limit)
@@ -74,6 +79,7 @@ describe.each(architectures)(
         const text = [...had.slice(0, kept), ...someTokens(1 + below(kept > 600 ? 20 : 300))]
         const promised = used.reusable(kept)
         if (round % 3 === 1) await copyByFile(kept)
+        else if (round % 3 === 2) await copyByMemory(kept)
         else await copy.copyFrom(used, kept)
         await used.truncate(kept)
         for (const sequence of [used, copy]) expect(sequence.nextTokenIndex).toBeGreaterThanOrEqual(promised)

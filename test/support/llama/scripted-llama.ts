@@ -98,7 +98,7 @@ class ScriptedWorker {
 function toReport(id: string, event: EngineEvent): Report | undefined {
   switch (event.type) {
     case 'prompt-read':
-      return { type: 'prompt-read', id, cachedTokens: event.cachedInputTokens, prefillMs: 0 }
+      return { type: 'prompt-read', id, cachedTokens: event.cachedInputTokens, cachedIn: 'slot', prefillMs: 0 }
     case 'raw-text':
       return { type: 'text', id, choice: event.choice, text: event.text, madeMs: machineMs() }
     case 'finish':

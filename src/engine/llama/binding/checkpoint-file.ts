@@ -10,9 +10,12 @@ const entryBytes = 8
 const endBytes = 8
 
 export async function appendCheckpoints(path: string, checkpoints: readonly Checkpoint[]): Promise<void> {
-  for (const { state } of checkpoints) await appendFile(path, state)
+  for (const part of encodeCheckpoints(checkpoints)) await appendFile(path, part)
+}
+
+export function encodeCheckpoints(checkpoints: readonly Checkpoint[]): readonly NodeJS.TypedArray[] {
   const table = checkpoints.flatMap(({ last, state }) => [last, state.length])
-  await appendFile(path, Uint32Array.from([...table, checkpoints.length, magic]))
+  return [...checkpoints.map(({ state }) => state), Uint32Array.from([...table, checkpoints.length, magic])]
 }
 
 export async function readCheckpoints(path: string): Promise<Checkpoint[]> {

@@ -128,6 +128,7 @@ export class Checkpoints {
 
   /** Forgets the checkpoints that contain the token at `start`. */
   forgetFrom(start: number): void {
+    if (start === 0) this.#missed = 0
     this.#taken = this.#taken.filter(({ last }) => last < start)
   }
 

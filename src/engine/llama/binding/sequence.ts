@@ -3,11 +3,14 @@ import { Checkpoints, type Stops } from './checkpoints.ts'
 import type { Context, LogitIndex, Read } from './context.ts'
 import type { Memory } from './library.ts'
 import type { Slice } from './senses.ts'
+import type { SequenceState } from './sequence-file.ts'
 import { endOutside, positionAt, type Span } from './spans.ts'
 import type { Token } from './tokenizer.ts'
 
 /** The numbers of a position in a grid. */
 const gridAxes = 4
+/** Without any of llama.cpp's `LLAMA_STATE_SEQ_FLAGS`: the state of all layers. */
+const completely = 0
 
 /** Some of the vectors of a slice, from its vector `from` on. */
 export type SlicePart = { readonly slice: Slice; readonly vectors: Float32Array; readonly from: number }
@@ -110,6 +113,41 @@ export class Sequence {
   /** Takes a checkpoint, where tokens cannot be erased. */
   takeCheckpoint(): Promise<void> {
     return this.context.betweenPasses(() => this.#checkpoints?.take())
+  }
+
+  /** The memory that `readState` needs. */
+  stateBytes(): Promise<number> {
+    const { library, native } = this.context
+    const points = this.#checkpoints?.saved ?? []
+    return this.context.betweenPasses(
+      () => Number(library.stateSize(native, this.id, completely)) + points.reduce((sum, { state }) => sum + state.length, 0),
+    )
+  }
+
+  readState(): Promise<SequenceState> {
+    return this.context.betweenPasses(async () => {
+      const { library, native } = this.context
+      const size = Number(library.stateSize(native, this.id, completely))
+      const state = new Uint8Array(size)
+      if (Number(await library.getState.inThread(native, state, size, this.id, completely)) !== size) {
+        throw new Error('llama.cpp could not copy it')
+      }
+      return { tokens: Int32Array.from(this.#tokens), state, checkpoints: this.#checkpoints?.saved }
+    })
+  }
+
+  /** Replaces the contents. `spans`: as for `loadStateFromFile`. */
+  writeState({ tokens, state, checkpoints = [] }: SequenceState, spans: readonly Span[] = []): Promise<void> {
+    return this.context.betweenPasses(async () => {
+      const { library, native, memory } = this.context
+      this.#tokens.length = 0
+      this.#checkpoints?.hold(checkpoints)
+      if (Number(await library.setState.inThread(native, state, state.length, this.id, completely)) !== state.length) {
+        if (memory !== null) library.removeTokens(memory, this.id, -1, -1)
+        throw new Error('llama.cpp could not copy it back')
+      }
+      this.#hold(tokens as Iterable<number> as Iterable<Token>, spans)
+    })
   }
 
   saveStateToFile(path: string): Promise<void> {

@@ -54,8 +54,16 @@ const loadOptionsSchema = z.object({
       gpuLayers: gpuLayersSchema.exactOptional(),
     })
     .exactOptional(),
-  /** Prefixes of at least `minTokens` are kept in this folder. */
-  prefixCache: z.object({ folder: z.string(), maxBytes: z.number().positive(), minTokens: z.int().positive() }).exactOptional(),
+  /** Prefixes of at least `minTokens` are kept, first in memory, then in a folder. */
+  prefixCache: z
+    .object({
+      minTokens: z.int().positive(),
+      /** `spare`: what `spare-memory` commands grant. */
+      memoryBytes: z.union([z.number().nonnegative(), z.literal('spare')]),
+      /** Without a limit: what the disk has room for. */
+      disk: z.object({ folder: z.string(), maxBytes: z.number().positive().exactOptional() }).exactOptional(),
+    })
+    .exactOptional(),
   /** The number formats of the cache, as `contract/server/lifecycle.ts` names them; absent: f16. */
   cacheTypeK: z.enum(cacheTypes).optional(),
   cacheTypeV: z.enum(cacheTypes).optional(),
@@ -125,8 +133,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     media: z.custom<readonly MediaBytes[]>(Array.isArray).exactOptional(),
     /** The tokens in front of the last message, as `prepared` has them. */
     lastMessage: z.int().nonnegative().optional(),
-    /** Who may get the prefixes that it leaves on disk; absent: it leaves none. */
-    owner: z.string().optional(),
+    /** Who may get what it leaves in slots, and in the store of prefixes. */
+    owner: z.string(),
     /** For each choice. 0: only the prompt is read. Absent: the rest of the context. */
     maxOutputTokens: z.int().nonnegative().optional(),
     /** The turn cannot end before this many tokens. */
@@ -154,7 +162,9 @@ export const commandSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ask'), id: z.string(), request: workerRequestSchema }),
   /** Replaces the template for conversations; prepared requests are not affected. */
   z.object({ type: z.literal('use-template'), id: z.string(), choice: templateChoiceSchema }),
-  /** Saves the contents of the free slots; no work follows. */
+  /** What prefixes in memory may use from now on, where `memoryBytes` is `spare`. */
+  z.object({ type: z.literal('spare-memory'), bytes: z.number().nonnegative() }),
+  /** Saves the contents of the free slots, and prefixes in memory; no work follows. */
   z.object({ type: z.literal('save-prefixes'), id: z.string() }),
   z.object({ type: z.literal('cancel'), id: z.string() }),
   /** A heartbeat; answered immediately by `pong`. */
@@ -222,7 +232,13 @@ const reportSchema = z.discriminatedUnion('type', [
     readTokens: z.int(),
     elapsedMs: z.number(),
   }),
-  z.object({ type: z.literal('prompt-read'), id: z.string(), cachedTokens: z.int(), prefillMs: z.number() }),
+  z.object({
+    type: z.literal('prompt-read'),
+    id: z.string(),
+    cachedTokens: z.int(),
+    cachedIn: z.enum(['slot', 'memory', 'disk']),
+    prefillMs: z.number(),
+  }),
   z.object({ type: z.literal('prompt-tokens'), id: z.string(), tokens: z.custom<readonly PromptToken[]>(Array.isArray) }),
   z.object({
     type: z.literal('text'),

@@ -97,8 +97,7 @@ function useTemplate(model: WorkerModel, { id, choice }: Extract<Command, { type
 /** The free slots are idle, and no work will follow. */
 async function savePrefixes({ id }: Extract<Command, { type: 'save-prefixes' }>): Promise<void> {
   const { slots = [], prefixStore } = loaded ?? {}
-  const free = slots.filter(({ busy }) => !busy).sort((a, b) => a.lastUsed - b.lastUsed)
-  for (const slot of free) await prefixStore?.save(slot, [])
+  await prefixStore?.saveAll(slots.filter(({ busy }) => !busy))
   report({ type: 'prefixes-saved', id })
 }
 
@@ -167,6 +166,9 @@ process.on('message', (message) => {
       break
     case 'save-prefixes':
       void savePrefixes(command)
+      break
+    case 'spare-memory':
+      void loaded?.prefixStore?.limitMemory(command.bytes)
       break
     case 'ping':
       report({ type: 'pong' })

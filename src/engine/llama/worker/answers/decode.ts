@@ -7,7 +7,7 @@ import type { WorkerModel } from '../model/model.ts'
 import type { MediaReading } from '../rounds/prefill.ts'
 import type { RunControl } from '../sampling/run-control.ts'
 import { openMedia } from '../senses/prompt-media.ts'
-import { fillSlot, type KeptPrefixes, keepPrefix } from '../slots/fill-slot.ts'
+import { fillSlot, type Kept, keepPrefix } from '../slots/fill-slot.ts'
 import type { SlotLease } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'
 import { openChoice } from './choice.ts'
@@ -35,7 +35,7 @@ export async function decode(loaded: WorkerModel, asked: ControlledCommand, repo
   let decodeFromMs: number | undefined
   let cancelled = false
 
-  const first = await loaded.pool.take({}, tokens)
+  const first = await loaded.pool.take({}, run.command)
   const startedMs = performance.now()
   let keptTokens = 0
   let toldTokens: number | undefined
@@ -45,19 +45,20 @@ export async function decode(loaded: WorkerModel, asked: ControlledCommand, repo
     const elapsedMs = thousandths(performance.now() - startedMs)
     report({ type: 'prompt-progress', id, cachedTokens: keptTokens, readTokens, elapsedMs })
   }
-  const onKept = (kept: number) => {
-    keptTokens = kept
-    onRead(kept)
+  const onKept = (count: number) => {
+    keptTokens = count
+    onRead(count)
   }
-  const cachedTokens = await readPrompt(loaded, { ...run, echoed: asked.command.tokens, first, onKept, onRead }, report)
+  const kept = await readPrompt(loaded, { ...run, echoed: asked.command.tokens, first, onKept, onRead }, report)
   const begin = () => {
     if (decodeFromMs !== undefined) return
     // The last token of a cached prompt is computed with the first of the answer.
     onRead(tokens.length)
     decodeFromMs = performance.now()
-    report({ type: 'prompt-read', id, cachedTokens: cachedTokens ?? 0, prefillMs: thousandths(decodeFromMs - startedMs) })
+    const prefillMs = thousandths(decodeFromMs - startedMs)
+    report({ type: 'prompt-read', id, cachedTokens: kept?.tokens ?? 0, cachedIn: kept?.from ?? 'slot', prefillMs })
   }
-  if (cachedTokens === undefined) {
+  if (kept === undefined) {
     cancelled = true
     first.giveBack()
   } else if (maxOutputTokens === 0) {
@@ -67,7 +68,6 @@ export async function decode(loaded: WorkerModel, asked: ControlledCommand, repo
   } else {
     await sampleInParallel(loaded, {
       ...run,
-      prefixes: prefixesOf(loaded, run.command),
       first,
       open: (index, control) =>
         openChoice(loaded, { command: run.command, media, healing, control, index, begin, onRead }, report),
@@ -98,22 +98,22 @@ type PromptRun = ControlledCommand & {
 
 /**
  * Computes the prompt except its last token, whose logits give the first token of each choice, and reports the prompt's tokens if
- * requested. The only choice of a run reads the prompt itself. Returns how many tokens the slot already had; `undefined` when cancelled.
+ * requested. The only choice of a run reads the prompt itself. Returns what the slot already had; `undefined` when cancelled.
  */
 async function readPrompt(
   loaded: WorkerModel,
   { command, media, echoed, control, first, onKept, onRead }: PromptRun,
   report: (report: Report) => void,
-): Promise<number | undefined> {
+): Promise<Kept | undefined> {
   const { slot } = first
-  const { id, echoPrompt, choices, maxOutputTokens, pinsPrompt } = command
+  const { id, owner, echoPrompt, choices, maxOutputTokens, pinsPrompt } = command
+  const { prefixStore: store } = loaded
   const tokens = [...command.tokens] as Token[]
   const reportTokens = (reported: readonly PromptToken[]) => report({ type: 'prompt-tokens', id, tokens: reported })
   try {
-    const prefixes = prefixesOf(loaded, command)
     if (echoPrompt?.topLogprobs !== undefined) {
-      await prefixes?.store.save(slot, [])
-      slot.owner = prefixes?.owner
+      await store?.save(slot, { owner, tokens: [] })
+      slot.owner = owner
       slot.pinnedTokens = 0
       const isRead = await scorePrompt(loaded, {
         slot,
@@ -122,13 +122,13 @@ async function readPrompt(
         topLogprobs: echoPrompt.topLogprobs,
         report: reportTokens,
       })
-      return isRead ? 0 : undefined
+      return isRead ? { tokens: 0, from: 'slot' } : undefined
     }
     if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, [...echoed] as Token[]))
-    const filling = { tokens, spans: media?.spans ?? [], others: [], prefixes, lastMessage: command.lastMessage }
+    const filling = { tokens, owner, spans: media?.spans ?? [], others: [], store, lastMessage: command.lastMessage }
     const kept = await keepPrefix(slot, filling)
     if (pinsPrompt === true) slot.pinnedTokens = tokens.length - 1
-    onKept(kept)
+    onKept(kept.tokens)
     if (choices === 1 && maxOutputTokens !== 0) return kept
     const { pacer, rounds } = loaded
     const reading = { pacer, rounds, media, isOver: control.cancelled, onRead }
@@ -139,8 +139,4 @@ async function readPrompt(
     first.giveBack()
     throw error
   }
-}
-
-function prefixesOf({ prefixStore: store }: WorkerModel, { owner }: RunCommand): KeptPrefixes | undefined {
-  return store === undefined || owner === undefined ? undefined : { store, owner }
 }

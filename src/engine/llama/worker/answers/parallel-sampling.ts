@@ -2,7 +2,7 @@ import type { RunCommand } from '../../channel/ipc.ts'
 import type { WorkerModel } from '../model/model.ts'
 import type { MediaReading } from '../rounds/prefill.ts'
 import type { RunControl } from '../sampling/run-control.ts'
-import { fillSlot, type KeptPrefixes, keepPrefix } from '../slots/fill-slot.ts'
+import { fillSlot, keepPrefix } from '../slots/fill-slot.ts'
 import type { SlotLease } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'
 import type { Choice, ChoiceEnd } from './choice.ts'
@@ -11,7 +11,6 @@ type ParallelRun = {
   readonly command: RunCommand
   readonly media: MediaReading | undefined
   readonly control: RunControl
-  readonly prefixes: KeptPrefixes | undefined
   /** The slot that contains the prompt. It is given back, like all borrowed slots. */
   readonly first: SlotLease<Slot>
   /** `control` also ends a choice when another one has failed. */
@@ -24,8 +23,8 @@ type ParallelRun = {
  * the next slot. When this returns or throws, all choices have ended and every slot is given back.
  */
 export async function sampleInParallel(
-  { pacer, rounds, pool }: Pick<WorkerModel, 'pacer' | 'rounds' | 'pool'>,
-  { command, media, control, prefixes, first, open, onEnd }: ParallelRun,
+  { pacer, rounds, pool, prefixStore: store }: Pick<WorkerModel, 'pacer' | 'rounds' | 'pool' | 'prefixStore'>,
+  { command, media, control, first, open, onEnd }: ParallelRun,
 ): Promise<void> {
   const { holder } = first
   const waiting = Array.from({ length: command.choices }, (_, index) => index)
@@ -39,8 +38,8 @@ export async function sampleInParallel(
   const fill = async (choice: Choice, lease: SlotLease<Slot>): Promise<boolean> => {
     const { slot } = lease
     const others = [...seats.keys()].map((seat) => seat.slot).filter((other) => other !== slot)
-    const spans = media?.spans ?? []
-    const filling = { tokens: choice.tokens(), spans, others, prefixes, lastMessage: command.lastMessage }
+    const { owner, lastMessage } = command
+    const filling = { tokens: choice.tokens(), owner, spans: media?.spans ?? [], others, store, lastMessage }
     if (command.choices === 1) {
       // The only choice reads the rest itself: its first token comes with the last step.
       await keepPrefix(slot, filling)
@@ -87,7 +86,7 @@ export async function sampleInParallel(
   }
   const borrow = () => {
     while (waiting.length > 0 && !isOver()) {
-      const lease = pool.borrow(holder, command.tokens)
+      const lease = pool.borrow(holder, command)
       if (lease === undefined) break
       seat(lease)
     }
@@ -98,7 +97,7 @@ export async function sampleInParallel(
     seat(first)
     borrow()
     while (seats.size > 0 || (waiting.length > 0 && !isOver())) {
-      if (seats.size === 0) seat(await pool.take(holder, command.tokens))
+      if (seats.size === 0) seat(await pool.take(holder, command))
       await Promise.race(seats.values())
     }
   } finally {

@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { readSync } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import { readCheckpointLengths } from '../../binding/checkpoint-file.ts'
+import { readSequenceTokens } from '../../binding/sequence-file.ts'
 import type { StoredPrefix } from './prefix-rules.ts'
 
 /** A sequence on disk. Its name contains its checksum: a crash of the machine can leave a file of the right size without its contents. */
-export type PrefixFile = StoredPrefix & { readonly path: string; usedAtMs: number }
+export type PrefixFile = StoredPrefix & { readonly tier: 'disk'; readonly path: string; usedAtMs: number }
 
-/** How llama.cpp begins the file of a sequence: these two numbers, the number of tokens, and the tokens, all of 32 bits. */
-const magic = 0x67677371
-const version = 3
-const headerBytes = 12
 /** Takes 0.05 ms to read and sum if the system has it in memory (measured). */
 const chunkBytes = 1 << 18
 const unfinished = '.tmp'
@@ -30,8 +27,10 @@ export async function listPrefixes(folder: string): Promise<PrefixFile[]> {
   return found
 }
 
+export type NewPrefix = Pick<PrefixFile, 'owner' | 'usedAtMs'> & { readonly write: (path: string) => Promise<unknown> }
+
 /** Lets `write` write a new file of this owner, readable only by the user of this process. It appears complete or not at all. */
-export async function addPrefix(folder: string, owner: string, write: (path: string) => Promise<unknown>): Promise<PrefixFile> {
+export async function addPrefix(folder: string, { owner, usedAtMs, write }: NewPrefix): Promise<PrefixFile> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const name = `${owner}-${randomUUID().slice(0, 8)}`
   const temporary = join(folder, `${name}${unfinished}`)
@@ -41,6 +40,7 @@ export async function addPrefix(folder: string, owner: string, write: (path: str
     const finished = `${name}-${await checksum(temporary)}`
     const path = join(folder, finished)
     await rename(temporary, path)
+    await utimes(path, usedAtMs / 1000, usedAtMs / 1000)
     return await describe(path, finished)
   } catch (error) {
     await rm(temporary, { force: true })
@@ -62,22 +62,18 @@ async function describe(path: string, name: string): Promise<PrefixFile> {
   const file = await open(path)
   try {
     const checkpoints = await readCheckpointLengths(file)
-    const prefix = { path, owner, sizeBytes: size, usedAtMs: mtimeMs, tokens: await readTokens(file, size) }
+    const prefix = {
+      tier: 'disk' as const,
+      path,
+      owner,
+      sizeBytes: size,
+      usedAtMs: mtimeMs,
+      tokens: await readSequenceTokens(file),
+    }
     return checkpoints === undefined ? prefix : { ...prefix, checkpoints }
   } finally {
     await file.close()
   }
-}
-
-async function readTokens(file: FileHandle, sizeBytes: number): Promise<Int32Array> {
-  const header = new Uint32Array(headerBytes / 4)
-  await file.read(header, 0, headerBytes, 0)
-  const [foundMagic, foundVersion, count = 0] = header
-  const isKnown = foundMagic === magic && foundVersion === version && headerBytes + 4 * count <= sizeBytes
-  if (!isKnown) throw new Error('it is not the file of a sequence')
-  const tokens = new Int32Array(count)
-  if (count > 0) await file.read(tokens, 0, tokens.byteLength, headerBytes)
-  return tokens
 }
 
 /**

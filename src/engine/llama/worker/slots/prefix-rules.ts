@@ -1,9 +1,6 @@
-import { sharedPrefix } from './slots.ts'
+import { type OwnedTokens, sharedPrefix } from './slots.ts'
 
-/** The tokens of a sequence, and whose request computed them. */
-export type OwnedTokens = { readonly owner: string; readonly tokens: ArrayLike<number> }
-
-/** A sequence on disk, as far as the rules need it. */
+/** A stored sequence, as far as the rules need it. */
 export type StoredPrefix = OwnedTokens & {
   readonly sizeBytes: number
   readonly usedAtMs: number
@@ -24,7 +21,7 @@ type Replacement = {
   readonly minTokens: number
 }
 
-/** Whether to save the contents of a slot before they are replaced: they are long, most of them will go, and the disk has too little of them. */
+/** Whether to save the contents of a slot before they are replaced: they are long, most of them will go, and too little of them is stored. */
 export function isWorthSaving(held: OwnedTokens, { kept, stored, minTokens }: Replacement): boolean {
   const { length } = held.tokens
   if (length - kept < minTokens) return false

@@ -1,96 +1,133 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { stat } from 'node:fs/promises'
 import { messageOf } from '../../../../contract/errors.ts'
+import type { CacheTier } from '../../../../contract/usage.ts'
 import type { Context } from '../../binding/context.ts'
+import { type SequenceState, writeSequenceFile } from '../../binding/sequence-file.ts'
 import type { Span } from '../../binding/spans.ts'
+import { Turns } from '../../binding/turns.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
-import { shortHash } from '../../channel/short-hash.ts'
-import { addPrefix, checkPrefix, listPrefixes, type PrefixFile } from './prefix-files.ts'
-import { isWorthSaving, type OwnedTokens, pickEvicted, pickReplaced, pickRestored } from './prefix-rules.ts'
-import { reusable, type Slot } from './slots.ts'
+import { PrefixDisk } from './prefix-disk.ts'
+import type { PrefixFile } from './prefix-files.ts'
+import { isWorthSaving, pickEvicted, pickReplaced, pickRestored, type StoredPrefix } from './prefix-rules.ts'
+import { type OwnedTokens, reusable, type Slot } from './slots.ts'
 
 type Settings = NonNullable<LoadOptions['prefixCache']>
 type Warn = (message: string) => void
 
+type HeldPrefix = StoredPrefix & { readonly tier: 'memory'; readonly state: SequenceState; usedAtMs: number }
+
 /**
- * Keeps the contents of slots on disk, for conversations that return after their slot was reused or the worker has ended. An owner gets
- * only the prefixes of its own requests. A failure costs a prompt its prefix, and nothing else.
+ * Keeps the contents of slots for conversations that return after their slot was reused: in memory, and what goes from there, or is left
+ * when the worker ends, on disk. An owner gets only the prefixes of its own requests. A failure costs a prompt its prefix, and nothing else.
  */
 export class PrefixStore {
-  readonly #folder: string
-  readonly #settings: Settings
-  readonly #warn: Warn
-  readonly #files = new Set<PrefixFile>()
-  #hasWarned = false
+  readonly #minTokens: number
+  readonly #disk: PrefixDisk | undefined
+  readonly #warnOnce: Warn
+  readonly #held = new Set<HeldPrefix>()
+  /** What is saved at the same time must fit together. */
+  readonly #turns = new Turns()
+  #memoryBytes: number
 
-  private constructor(folder: string, settings: Settings, warn: Warn) {
-    this.#folder = folder
-    this.#settings = settings
-    this.#warn = warn
+  private constructor({ minTokens, memoryBytes }: Settings, disk: PrefixDisk | undefined, warn: Warn) {
+    this.#minTokens = minTokens
+    this.#memoryBytes = memoryBytes === 'spare' ? 0 : memoryBytes
+    this.#disk = disk
+    this.#warnOnce = warn
   }
 
-  /** `identity`: what the contents depend on besides their tokens. Those of other identities are deleted. */
+  /** `identity`: what the contents depend on besides their tokens. */
   static async open(settings: Settings, identity: string, warn: Warn): Promise<PrefixStore> {
-    const name = shortHash(identity)
-    const folder = join(settings.folder, name)
-    const store = new PrefixStore(folder, settings, warn)
-    try {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      for (const other of await readdir(settings.folder)) {
-        if (other !== name) await rm(join(settings.folder, other), { recursive: true, force: true })
-      }
-      for (const file of await listPrefixes(folder)) store.#files.add(file)
-      // The limit may have been lowered.
-      await store.#evict()
-    } catch (error) {
-      warn(`the prefix cache cannot be read: ${messageOf(error)}`)
+    let hasWarned = false
+    const warnOnce = (message: string) => {
+      if (!hasWarned) warn(message)
+      hasWarned = true
     }
-    return store
+    const disk = settings.disk === undefined ? undefined : await PrefixDisk.open(settings.disk, identity, warnOnce)
+    return new PrefixStore(settings, disk, warnOnce)
+  }
+
+  /** Changes what the prefixes in memory may use together. */
+  limitMemory(bytes: number): Promise<void> {
+    this.#memoryBytes = bytes
+    return this.#turns.take(() => this.#makeRoom(0))
   }
 
   /** Saves the contents of a free or leased slot before `next` replaces them, if that is worthwhile. */
-  async save({ sequence, owner }: Slot, next: ArrayLike<number>): Promise<void> {
-    const { minTokens } = this.#settings
-    const tokens = sequence.contextTokens
-    const kept = reusable({ sequence }, next)
-    if (owner === undefined || !isWorthSaving({ owner, tokens }, { kept, stored: this.#files, minTokens })) return
+  save(slot: Slot, next: OwnedTokens): Promise<void> {
+    return this.#turns.take(() => this.#save(slot, next))
+  }
+
+  /** Saves the contents of free slots and of the memory on the disk, the last used ones first: the worker ends, perhaps before it is done. */
+  saveAll(slots: readonly Slot[]): Promise<void> {
+    return this.#turns.take(async () => {
+      this.#memoryBytes = 0
+      const now = Date.now()
+      for (const [age, slot] of [...slots].sort((a, b) => b.lastUsed - a.lastUsed).entries()) {
+        await this.#save(slot, { owner: '', tokens: [] }, now - age)
+      }
+      for (const held of [...this.#held].sort((a, b) => b.usedAtMs - a.usedAtMs)) await this.#moveToDisk(held)
+    })
+  }
+
+  /** Restores what the owner stored into a leased slot, if that shares more with the wanted tokens. Returns where it was. */
+  async restore(slot: Slot, wanted: OwnedTokens & { readonly spans: readonly Span[] }): Promise<CacheTier | undefined> {
+    const { sequence } = slot
+    const { spans } = wanted
+    const found = pickRestored(this.#stored(), wanted, reusable(slot, wanted))
+    if (found === undefined) return undefined
+    if (found.tier === 'disk') return (await this.#disk?.restore(found, { sequence, spans })) === true ? 'disk' : undefined
     try {
-      const added = await addPrefix(this.#folder, owner, (path) => sequence.saveStateToFile(path))
-      this.#files.add(added)
-      for (const file of pickReplaced(this.#files, added)) await this.#delete(file)
-      await this.#evict()
+      await sequence.writeState(found.state, spans)
+      found.usedAtMs = Date.now()
+      return 'memory'
+    } catch (error) {
+      this.#warnOnce(`a prefix could not be restored: ${messageOf(error)}`)
+      await sequence.clearHistory()
+      this.#held.delete(found)
+      return undefined
+    }
+  }
+
+  *#stored(): Iterable<HeldPrefix | PrefixFile> {
+    yield* this.#held
+    yield* this.#disk?.files ?? []
+  }
+
+  async #save(slot: Slot, next: OwnedTokens, usedAtMs = Date.now()): Promise<void> {
+    const { sequence, owner } = slot
+    const tokens = sequence.contextTokens
+    const replacement = { kept: reusable(slot, next), stored: this.#stored(), minTokens: this.#minTokens }
+    if (owner === undefined || !isWorthSaving({ owner, tokens }, replacement)) return
+    try {
+      const sizeBytes = this.#memoryBytes === 0 ? Number.POSITIVE_INFINITY : await sequence.stateBytes()
+      if (sizeBytes > this.#memoryBytes) {
+        await this.#disk?.add({ owner, usedAtMs, write: (path) => sequence.saveStateToFile(path) })
+        return
+      }
+      // What is about to be restored stays in memory, if there is room for both.
+      const restored = pickRestored(this.#held, next, 0)
+      if (restored !== undefined) restored.usedAtMs = Date.now()
+      await this.#makeRoom(sizeBytes)
+      const state = await sequence.readState()
+      const lengths = state.checkpoints?.map(({ last }) => last + 1)
+      const held = { tier: 'memory' as const, owner, tokens: state.tokens, state, sizeBytes, usedAtMs }
+      const added = { ...held, ...(lengths !== undefined && { checkpoints: lengths }) }
+      this.#held.add(added)
+      for (const replaced of pickReplaced(this.#held, added)) this.#held.delete(replaced)
     } catch (error) {
       this.#warnOnce(`a prefix could not be saved: ${messageOf(error)}`)
     }
   }
 
-  /** Restores what the owner stored into a leased slot, if that shares more with the wanted tokens. */
-  async restore({ sequence }: Slot, wanted: OwnedTokens & { readonly spans: readonly Span[] }): Promise<void> {
-    const file = pickRestored(this.#files, wanted, reusable({ sequence }, wanted.tokens))
-    if (file === undefined) return
-    try {
-      await checkPrefix(file)
-      await sequence.loadStateFromFile(file.path, wanted.spans)
-    } catch (error) {
-      this.#warnOnce(`a prefix could not be restored: ${messageOf(error)}`)
-      await sequence.clearHistory()
-      await this.#delete(file)
-    }
+  async #makeRoom(bytes: number): Promise<void> {
+    for (const held of pickEvicted(this.#held, this.#memoryBytes - bytes)) await this.#moveToDisk(held)
   }
 
-  async #evict(): Promise<void> {
-    for (const file of pickEvicted(this.#files, this.#settings.maxBytes)) await this.#delete(file)
-  }
-
-  async #delete(file: PrefixFile): Promise<void> {
-    this.#files.delete(file)
-    await rm(file.path, { force: true }).catch((error) => this.#warnOnce(`a prefix could not be deleted: ${messageOf(error)}`))
-  }
-
-  #warnOnce(message: string): void {
-    if (this.#hasWarned) return
-    this.#hasWarned = true
-    this.#warn(message)
+  async #moveToDisk(held: HeldPrefix): Promise<void> {
+    const { owner, usedAtMs, state } = held
+    await this.#disk?.add({ owner, usedAtMs, write: (path) => writeSequenceFile(path, state) })
+    this.#held.delete(held)
   }
 }
 

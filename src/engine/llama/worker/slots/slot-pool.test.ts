@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SlotPool } from './slot-pool.ts'
 
-const prompt = [1, 2, 3]
+const prompt = { owner: 'anna', tokens: [1, 2, 3] }
 const anna = { name: 'anna' }
 const ben = { name: 'ben' }
 const cleo = { name: 'cleo' }

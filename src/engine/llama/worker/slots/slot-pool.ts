@@ -1,6 +1,6 @@
 import { ChurnSet } from '../../../../base/churn.ts'
 import { AppError } from '../../../../contract/errors.ts'
-import { pickRecall, pickSlot, type SlotFacts } from './slots.ts'
+import { type OwnedTokens, pickRecall, pickSlot, type SlotFacts } from './slots.ts'
 
 /** A slot that is in use by a holder. */
 export type SlotLease<T> = {
@@ -31,8 +31,8 @@ export class SlotPool<T extends SlotFacts> {
   }
 
   /** The best slot for these tokens, for a holder without a slot. If none is free, it recalls a borrowed one and waits for a slot. */
-  take(holder: object, tokens: ArrayLike<number>): Promise<SlotLease<T>> {
-    const free = pickSlot(this.#slots, tokens)
+  take(holder: object, wanted: OwnedTokens): Promise<SlotLease<T>> {
+    const free = pickSlot(this.#slots, wanted)
     if (free !== undefined) return Promise.resolve(this.#assign(free, holder))
     const held = [...this.#held]
     // A recalled slot goes to the first waiter, so there may already be more recalled slots than waiters.
@@ -48,8 +48,8 @@ export class SlotPool<T extends SlotFacts> {
   }
 
   /** Another slot for a holder that has one; `undefined` when none is free. */
-  borrow(holder: object, tokens: ArrayLike<number>): SlotLease<T> | undefined {
-    const free = pickSlot(this.#slots, tokens)
+  borrow(holder: object, wanted: OwnedTokens): SlotLease<T> | undefined {
+    const free = pickSlot(this.#slots, wanted)
     return free && this.#assign(free, holder)
   }
 

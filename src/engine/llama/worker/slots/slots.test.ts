@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { pickRecall, pickSlot, sharedPrefix } from './slots.ts'
 
-const slot = (name: string, tokens: number[], options: { busy?: boolean; lastUsed?: number; pinnedTokens?: number } = {}) => ({
+type SlotOptions = { busy?: boolean; lastUsed?: number; pinnedTokens?: number; owner?: string }
+const slot = (name: string, tokens: number[], options: SlotOptions = {}) => ({
   name,
+  owner: options.owner ?? 'anna',
   busy: options.busy ?? false,
   lastUsed: options.lastUsed ?? 0,
   pinnedTokens: options.pinnedTokens ?? 0,
@@ -18,6 +20,11 @@ describe('pickSlot', () => {
     {
       name: 'of equals the least recently used one',
       slots: [slot('a', [1], { lastUsed: 5 }), slot('b', [1], { lastUsed: 2 })],
+      picked: 'b',
+    },
+    {
+      name: 'the prefix of another owner does not count',
+      slots: [slot('a', [1, 2, 3, 4], { owner: 'ben', lastUsed: 1 }), slot('b', [])],
       picked: 'b',
     },
     {
@@ -54,7 +61,7 @@ describe('pickSlot', () => {
     { name: 'pinned tokens go where no other slot is free', slots: [slot('a', [9], { pinnedTokens: 1 })], picked: 'a' },
     { name: 'none is free', slots: [slot('a', [1], { busy: true })], picked: undefined },
   ])('the slot for a prompt is $name', ({ slots, picked, tokens = prompt }) => {
-    expect(pickSlot(slots, tokens)?.name).toBe(picked)
+    expect(pickSlot(slots, { owner: 'anna', tokens })?.name).toBe(picked)
   })
 })
 

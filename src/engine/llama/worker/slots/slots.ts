@@ -5,14 +5,17 @@ export type Slot = {
   readonly sequence: Sequence
   busy: boolean
   lastUsed: number
-  /** The owner of the request that filled it, where that matters. */
+  /** The owner of the request that filled it: nobody else may notice what is in it. Absent: it is empty. */
   owner?: string | undefined
   /** This many tokens stay in it while another slot is free. */
   pinnedTokens?: number
 }
 
+/** The tokens of a sequence, and whose request they are of. */
+export type OwnedTokens = { readonly owner: string; readonly tokens: ArrayLike<number> }
+
 /** The facts that the choice of a slot depends on. */
-export type SlotFacts = Pick<Slot, 'busy' | 'lastUsed' | 'pinnedTokens'> & {
+export type SlotFacts = Pick<Slot, 'busy' | 'lastUsed' | 'pinnedTokens' | 'owner'> & {
   readonly sequence: Pick<Sequence, 'contextTokens' | 'reusable'>
 }
 
@@ -26,14 +29,14 @@ const gapTokens = 32
 const pinnedWorth = 1e9
 
 /**
- * The free slot that shares the longest prefix with `tokens`, beside busy ones where that costs little; of equals, the least recently used,
+ * The free slot that shares the longest prefix with the wanted tokens, beside busy ones where that costs little; of equals, the least recently used,
  * so that the others keep their caches. `undefined` when all are busy.
  */
-export function pickSlot<T extends SlotFacts>(slots: readonly T[], tokens: ArrayLike<number>): T | undefined {
+export function pickSlot<T extends SlotFacts>(slots: readonly T[], wanted: OwnedTokens): T | undefined {
   let best: { slot: T; worth: number } | undefined
   for (const [index, slot] of slots.entries()) {
     if (slot.busy) continue
-    const shared = reusable(slot, tokens)
+    const shared = reusable(slot, wanted)
     const losesPinned = (slot.pinnedTokens ?? 0) > shared
     const worth = shared + gapTokens * busyNeighbours(slots, index) - (losesPinned ? pinnedWorth : 0)
     const better = best === undefined || worth > best.worth || (worth === best.worth && slot.lastUsed < best.slot.lastUsed)
@@ -47,8 +50,8 @@ function busyNeighbours(slots: readonly SlotFacts[], index: number): number {
 }
 
 /** How many of these tokens a slot need not compute again. */
-export function reusable({ sequence }: Pick<SlotFacts, 'sequence'>, tokens: ArrayLike<number>): number {
-  return sequence.reusable(sharedPrefix(sequence.contextTokens, tokens))
+export function reusable({ sequence, owner }: Pick<SlotFacts, 'sequence' | 'owner'>, wanted: OwnedTokens): number {
+  return owner !== wanted.owner ? 0 : sequence.reusable(sharedPrefix(sequence.contextTokens, wanted.tokens))
 }
 
 /** The length of the common prefix of two lists. */
