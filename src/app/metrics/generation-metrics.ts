@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import type { GenerationRecord } from '../../contract/usage.ts'
+import type { GenerationRecord, Usage } from '../../contract/usage.ts'
 import { addCounter, addDistributions, BoundedNames } from './tallies.ts'
 
 /** Those of OpenTelemetry's `gen_ai.server.time_per_output_token`. */
@@ -36,6 +36,11 @@ export function addGenerationMetrics(registry: Registry) {
   const tokens = (name: string, help: string) => addCounter(registry, { name, help, labelNames: ['model'] })
   const input = tokens('dragoman_input_tokens_total', 'Prompt tokens.')
   const cachedInput = tokens('dragoman_cached_input_tokens_total', 'Prompt tokens that were reused from a cache.')
+  const prompt = addCounter(registry, {
+    name: 'dragoman_prompt_tokens_total',
+    help: 'Prompt tokens by their source: computed, or reused from slot, memory, disk or upstream (the cache of another server).',
+    labelNames: ['model', 'source'],
+  })
   const output = tokens('dragoman_output_tokens_total', 'Generated tokens.')
   const drafts = tokens('dragoman_draft_tokens_total', 'Tokens that speculative decoding drafted.')
   const acceptedDrafts = tokens('dragoman_accepted_draft_tokens_total', 'Drafted tokens that the model chose too.')
@@ -74,6 +79,7 @@ export function addGenerationMetrics(registry: Registry) {
         perToken.at(model).observe((durationMs - firstMs) / 1000 / (outputTokens - 1))
       input.at(model).total += inputTokens
       cachedInput.at(model).total += cachedInputTokens
+      for (const [source, count] of Object.entries(sourcesOf(usage))) prompt.at(model, source).total += count
       output.at(model).total += outputTokens
       inputSizes.at(model).observe(inputTokens)
       outputSizes.at(model).observe(outputTokens)
@@ -84,4 +90,10 @@ export function addGenerationMetrics(registry: Registry) {
       keyTokens.at(key, 'output').total += outputTokens
     },
   }
+}
+
+function sourcesOf({ inputTokens, cachedInputTokens, cachedIn = {} }: Usage) {
+  const { slot = 0, memory = 0, disk = 0 } = cachedIn
+  const upstream = cachedInputTokens - slot - memory - disk
+  return { computed: inputTokens - cachedInputTokens, slot, memory, disk, upstream }
 }

@@ -46,6 +46,20 @@ test('a generation counts its duration, its first token and its tokens', async (
   expect(text).toContain('dragoman_time_per_output_token_seconds_sum{model="m"} 0.5')
 })
 
+test('prompt tokens are counted by where they were', async () => {
+  const metrics = create()
+  const count = (more: object) => metrics.generationEnded({ ...who, outcome: 'ok', durationMs: 1, usage: { ...usage, ...more } })
+  count({ cachedIn: { slot: 4 } })
+  count({ cachedInputTokens: 5, cachedIn: { memory: 2, disk: 3 } })
+  // Of a server, which does not say where they were.
+  count({ cachedInputTokens: 1 })
+  const text = await metrics.render()
+  const expected = { computed: 20, slot: 4, memory: 2, disk: 3, upstream: 1 }
+  for (const [source, tokens] of Object.entries(expected)) {
+    expect(text).toContain(`dragoman_prompt_tokens_total{model="m",source="${source}"} ${tokens}`)
+  }
+})
+
 test('reasons for which choices end are counted', async () => {
   const metrics = create()
   metrics.generationEnded({ ...who, outcome: 'ok', durationMs: 1, usage, finishReasons: ['stop', 'length', 'stop'] })
