@@ -94,7 +94,10 @@ test('a failure that may pass is waited for', async () => {
 test('the last failure is reported', async () => {
   const { deps, released, blamed } = fleet()
   const down = new UpstreamError({ type: 'status', status: 503 }, 'it is down')
-  await expect(tryReplicas(deps, task([1, 2, 3, 4].map(() => throwing(down))))).rejects.toBe(down)
+  await expect(tryReplicas(deps, task([1, 2, 3, 4].map(() => throwing(down))))).rejects.toMatchObject({
+    cause: down,
+    retryAfterMs: 1000,
+  })
   expect(released).toHaveLength(4)
   expect(blamed).toEqual([])
 })
