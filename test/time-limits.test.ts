@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type RunningApp, startApp, until } from './support/http/app.ts'
 import { randomModel } from './support/llama/models.ts'
+import { upstream as scriptedUpstream } from './support/upstream/remote-engine.ts'
+import { type Answer, chatChunk, doneLine, openStream, streamOf, usageChunk } from './support/upstream/upstream.ts'
 
 const hourMs = 3_600_000
 const silent = JSON.stringify({ raw: 'late', delayMs: hourMs })
@@ -68,6 +70,28 @@ test.each(['stall', 'remote-stall'])('C33: a model that stalls ends the stream w
   expect(text).toContain('word')
   expect(text).toContain('"code":"stall_timeout"')
   expect(text).toContain('20 ms in the middle of its answer')
+})
+
+test('C33: a plain reply that stalls is continued by another server before the limit', async () => {
+  const stalling: Answer = (_, response) => {
+    openStream(response)
+    response.write(chatChunk({ delta: { content: 'one ' } }))
+  }
+  const continuing = streamOf(chatChunk({ delta: { content: 'two' }, finish_reason: 'stop' }), usageChunk(4, 1), doneLine)
+  const answers = [stalling]
+  const answer: Answer = (...call) => (answers.shift() ?? continuing)(...call)
+  const servers = await Promise.all([1, 2].map(() => scriptedUpstream(answer, { ownedBy: 'vllm' })))
+  const endpoints = servers.map(({ url }) => ({ url }))
+  const limits = { stallMs: 4000 }
+  const gateway = await startApp({ builtinModel: false, models: [{ id: 'm', engine: 'remote', endpoints, limits }] })
+  onTestFinished(() => gateway.close())
+  const reply = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', messages: user('count') }),
+  })
+  expect(await reply.json()).toMatchObject({ choices: [{ message: { content: 'one two' } }] })
+  expect(servers.map(({ seen }) => seen.length)).toEqual([1, 1])
 })
 
 test.each(['wall', 'remote-wall', 'llama-wall'])(

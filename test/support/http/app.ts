@@ -6,6 +6,7 @@ import { type App, createApp } from '../../../src/app/create-app.ts'
 import { createLog } from '../../../src/app/log/log.ts'
 import { separateEntries } from '../../../src/config/entries.ts'
 import { configSchema } from '../../../src/config/schema.ts'
+import type { Primary } from '../../../src/contract/server/shared.ts'
 
 export type RunningApp = App & {
   readonly url: string
@@ -19,13 +20,13 @@ export type RunningApp = App & {
 /** Starts the whole server on a free loopback port with its own home folder, and without a store unless settings have one. Close it. */
 export async function startApp(
   settings: z.input<typeof configSchema>,
-  { keepsLog = () => true }: { readonly keepsLog?: (line: string) => boolean } = {},
+  { keepsLog = () => true, primary }: { readonly keepsLog?: (line: string) => boolean; readonly primary?: Primary } = {},
 ): Promise<RunningApp> {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-test-home-'))
   const config = separateEntries(configSchema.parse({ storage: 'off', ...settings, server: { port: 0, ...settings.server } }))
   const lines: string[] = []
   const log = createLog({ level: 'debug', destination: { write: (line: string) => void (keepsLog(line) && lines.push(line)) } })
-  const app = await createApp({ ...config, home }, { log })
+  const app = await createApp({ ...config, home }, { log, ...(primary !== undefined && { primary }) })
   const url = await app.listen()
   await app.whenReady()
   return {

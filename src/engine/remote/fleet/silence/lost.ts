@@ -49,7 +49,8 @@ const progressHoldsMs = 10_000
 export function isLost({ beganMs, hasToken, progressMs, hasLeft }: Waited, situation: Situation): boolean {
   const { nowMs, isEjected, downMs, isCheckOverdue, isMute, stalledMs, p95Ms } = situation
   const silentMs = nowMs - (progressMs ?? beganMs)
-  if (progressMs !== undefined && silentMs < progressHoldsMs) return false // Case 1
+  const holdsMs = hasToken ? Math.min(progressHoldsMs, stalledMs) : progressHoldsMs
+  if (progressMs !== undefined && silentMs < holdsMs) return false // Case 1
   if (hasLeft && !hasToken) return true // Case 2
   const isDown = downMs !== undefined && downMs >= beganMs
   if ((isDown && isEjected) || isMute) return true // Cases 3 and 4

@@ -30,6 +30,7 @@ describe('a request is lost', () => {
     ['with its reply, when the replica gives nobody anything', true, { ...begun, downMs: undefined, isMute: true }],
     ['not for that, while bytes come', false, { ...begun, isMute: true, progressMs: 10_001 }],
     ['with its reply, when that has stopped for very long', true, { ...begun, downMs: undefined, stalledMs: 10_000 }],
+    ['with its reply, however short that time is', true, { ...begun, downMs: undefined, progressMs: 19_000, stalledMs: 1000 }],
     ['not with its reply before that', false, { ...begun, downMs: undefined, stalledMs: 10_001 }],
     ['at once when the replica leaves', true, { hasLeft: true, beganMs: 19_999, downMs: undefined }],
     ['not while it makes progress', false, { isEjected: true, hasLeft: true, progressMs: 10_001 }],
