@@ -1,51 +1,203 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
+import { randomModel, randomProjector } from '../../support/llama/models.ts'
 import { hasSenses, sensesHint } from '../../support/llama/senses.ts'
-import { drawing } from '../../support/pictures.ts'
+import { drawing, wav } from '../../support/pictures.ts'
 
 type Json = Readonly<Record<string, unknown>>
+/** A part of a message: a text, a picture or a sound. */
+type Part = string | Buffer
+type Turn = readonly [role: 'user' | 'assistant', parts: readonly Part[]]
+/** What a reply says, the tokens of its prompt, and how many of them were reused. */
+type Reply = { readonly text: string; readonly inputTokens: number; readonly cached?: number }
 
 const size = [200, 200] as const
-const white = [255, 255, 255] as const
-const one = [{ x: 100, y: 100, reach: 40 }]
-const two = [
+const shapes = [
   { x: 60, y: 50, reach: 30 },
   { x: 150, y: 130, reach: 30 },
 ]
-const pictures = {
-  redCircles: drawing({ size, ground: white, paint: [214, 40, 40], kind: 'circle', shapes: two }),
-  blueSquare: drawing({ size, ground: white, paint: [38, 84, 214], kind: 'square', shapes: one }),
+let shade = 0
+/** Two shapes, on a ground that no other picture has. */
+const picture = (kind: 'square' | 'circle' = 'circle') => {
+  shade += 1
+  return drawing({ size, ground: [255, 255 - (shade >> 4), 255 - (shade & 15)], paint: [214, 40, 40], kind, shapes })
 }
-const files = { source: 'builtin:dragoman-tiny.gguf', mmproj: 'builtin:dragoman-tiny-mmproj.gguf' }
-const base64 = (picture: Buffer) => picture.toString('base64')
-const dataUrl = (picture: Buffer) => `data:image/png;base64,${base64(picture)}`
+const isSound = (bytes: Buffer) => bytes.subarray(0, 4).toString() === 'RIFF'
+const base64 = (bytes: Buffer) => bytes.toString('base64')
+const dataUrl = (bytes: Buffer) => `data:image/png;base64,${base64(bytes)}`
+const seeing = { source: 'builtin:dragoman-tiny.gguf', mmproj: 'builtin:dragoman-tiny-mmproj.gguf' }
+const settings = { contextLength: 2048, threads: 1, slots: 2, load: 'demand' as const }
 
-describe.skipIf(!hasSenses)(`dragoman-tiny sees on the embedded engine${sensesHint}`, () => {
+describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
   let app: RunningApp
   beforeAll(async () => {
+    const random = { source: await randomModel(), mmproj: await randomProjector() }
+    const server = { engine: 'llama-server' as const, binary: llamaServerBinary ?? '' }
     app = await startApp({
-      models: [{ engine: 'llama', id: 'seeing', contextLength: 1024, threads: 1, slots: 2, ...files }],
+      models: [
+        { engine: 'llama', id: 'seeing', ...seeing, ...settings },
+        { engine: 'llama', id: 'random', ...random, ...settings },
+        ...(llamaServerBinary === undefined
+          ? []
+          : [
+              { ...server, id: 'seeing-there', ...seeing, ...settings },
+              { ...server, id: 'random-there', ...random, ...settings },
+            ]),
+      ],
       builtinModel: false,
     })
   })
-  afterAll(() => app.close())
+  afterAll(() => app?.close())
 
-  const post = async (path: string, body: Json) => {
-    const reply = await fetch(app.url + path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
-      body: JSON.stringify(body),
-    })
-    return { status: reply.status, json: (await reply.json()) as Json }
+  const post = async (path: string, body: Json, signal?: AbortSignal) => {
+    const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' }
+    const reply = await fetch(app.url + path, { method: 'POST', headers, body: JSON.stringify(body), ...(signal && { signal }) })
+    const text = await reply.text()
+    expect(reply.status, text).toBe(200)
+    return JSON.parse(text)
   }
+  const encoded = () => app.logLines().filter(({ msg }) => /^encoded \d+ tokens/.test(msg)).length
 
-  test('it counts the shapes of a picture', async () => {
+  const chat = async (model: string, turns: readonly Turn[], more: Json = {}): Promise<Reply> => {
+    const messages = turns.map(([role, parts]) => ({
+      role,
+      content: parts.map((part) => {
+        if (typeof part === 'string') return { type: 'text', text: part }
+        if (isSound(part)) return { type: 'input_audio', input_audio: { data: base64(part), format: 'wav' } }
+        return { type: 'image_url', image_url: { url: dataUrl(part) } }
+      }),
+    }))
+    const greedy = { model, temperature: 0, max_tokens: 24, reasoning_effort: 'none' }
+    const { choices, usage } = await post('/v1/chat/completions', { ...greedy, messages, ...more })
+    const { prompt_tokens: inputTokens, prompt_tokens_details: details } = usage
+    return { text: choices[0].message.content, inputTokens, cached: details?.cached_tokens ?? 0 }
+  }
+  const messages = async (model: string, turns: readonly Turn[]): Promise<Reply> => {
+    const sent = turns.map(([role, parts]) => ({
+      role,
+      content: parts.map((part) =>
+        typeof part === 'string'
+          ? { type: 'text', text: part }
+          : { type: 'image', source: { type: 'base64', media_type: 'image/png', data: base64(part) } },
+      ),
+    }))
+    const greedy = { model, temperature: 0, max_tokens: 24, thinking: { type: 'disabled' } }
+    const { content, usage } = await post('/v1/messages', { ...greedy, messages: sent })
+    const inputTokens = usage.input_tokens + (usage.cache_read_input_tokens ?? 0)
+    return { text: content[0].text, inputTokens }
+  }
+  const responses = async (model: string, turns: readonly Turn[]): Promise<Reply> => {
+    const input = turns.map(([role, parts]) => ({
+      role,
+      content: parts.map((part) =>
+        typeof part === 'string'
+          ? { type: role === 'user' ? 'input_text' : 'output_text', text: part }
+          : { type: 'input_image', image_url: dataUrl(part) },
+      ),
+    }))
+    const greedy = { model, temperature: 0, max_output_tokens: 24, reasoning: { effort: 'none' }, store: false }
+    const { output, usage } = await post('/v1/responses', { ...greedy, input })
+    const message = output.find(({ type }: { type: string }) => type === 'message')
+    return { text: message.content[0].text, inputTokens: usage.input_tokens }
+  }
+  const ollama = async (model: string, turns: readonly Turn[]): Promise<Reply> => {
+    const sent = turns.map(([role, parts]) => ({
+      role,
+      content: parts.filter((part) => typeof part === 'string').join(''),
+      images: parts.filter((part) => typeof part !== 'string').map(base64),
+    }))
+    const options = { temperature: 0, num_predict: 24 }
+    const { message, prompt_eval_count } = await post('/api/chat', {
+      model,
+      messages: sent,
+      options,
+      think: false,
+      stream: false,
+    })
+    return { text: message.content, inputTokens: prompt_eval_count }
+  }
+  const protocols = { chat, messages, responses, ollama }
+  const uncached = ({ cached: _, ...reply }: Reply) => reply
+
+  describe.skipIf(llamaServerBinary === undefined)(`llama-server answers the same${llamaServerHint}`, () => {
+    const first = picture()
+    const second = picture('square')
+    const cases: readonly [string, readonly Turn[]][] = [
+      ['a picture', [['user', [first, 'How many shapes are there?']]]],
+      ['a picture after the question', [['user', ['Which colour do you see?', first]]]],
+      ['two pictures in a message', [['user', [first, 'Is this a square or a circle?', second, 'And this?']]]],
+      [
+        'a picture in each of two turns',
+        [
+          ['user', [first, 'Is this a square or a circle?']],
+          ['assistant', ['circle']],
+          ['user', [second, 'And this?']],
+        ],
+      ],
+    ]
+    // Ollama has the texts of a message apart from its pictures, and pictures in a row get a line break for a llama-server.
+    const asked = cases.flatMap(([what, turns]) =>
+      Object.entries(protocols)
+        .filter(([protocol]) => protocol !== 'ollama' || what !== 'two pictures in a message')
+        .map(([protocol, ask]) => ({ what, turns, protocol, ask })),
+    )
+    test.each(asked)('$what, in $protocol', async ({ turns, ask }) => {
+      const here = uncached(await ask('seeing', turns))
+      expect(here).toEqual(uncached(await ask('seeing-there', turns)))
+      expect(here.text).not.toBe('')
+    })
+
+    test.each<[string, readonly Turn[]]>([
+      ['a picture', [['user', ['look ', first, ' and say what it is']]]],
+      ['a sound', [['user', ['listen ', wav(1), ' and say what it is']]]],
+      ['a picture and a sound', [['user', [first, ' with ', wav(2), ' now']]]],
+      ['a sound longer than the window of its encoder', [['user', ['listen ', wav(40), ' now']]]],
+    ])('%s, with random weights', async (_, turns) => {
+      expect(uncached(await chat('random', turns))).toEqual(uncached(await chat('random-there', turns)))
+    })
+  })
+
+  test('the next turn computes only what is new, and encodes nothing', async () => {
+    const seen = picture()
+    const opening: Turn = ['user', [seen, 'How many shapes are there?']]
+    const { text, inputTokens } = await chat('seeing', [opening])
+    const before = encoded()
+    const next = await chat('seeing', [opening, ['assistant', [text]], ['user', ['Which colour do you see?']]])
+    expect(next.cached).toBeGreaterThanOrEqual(inputTokens - 1)
+    expect(encoded()).toBe(before)
+  })
+
+  test('another picture in the same place is not taken for the first', async () => {
+    const circles = await chat('seeing', [['user', [picture('circle'), 'Is this a square or a circle?']]])
+    const squares = await chat('seeing', [['user', [picture('square'), 'Is this a square or a circle?']]])
+    expect([circles.text, squares.text]).toEqual(['circle', 'square'])
+  })
+
+  test('a picture that a slot no longer holds is not encoded again', async () => {
+    const seen = picture()
+    await chat('seeing', [['user', [seen, 'How many shapes are there?']]])
+    const before = encoded()
+    const elsewhere = await chat('seeing', [['user', ['Tell me: ', seen, 'How many shapes are there?']]])
+    expect(elsewhere.cached).toBeLessThan(16)
+    expect(encoded()).toBe(before)
+  })
+
+  test('all choices of a request see the picture', async () => {
     const content = [
-      { type: 'image_url', image_url: { url: dataUrl(pictures.redCircles) } },
+      { type: 'image_url', image_url: { url: dataUrl(picture()) } },
       { type: 'text', text: 'How many shapes are there?' },
     ]
-    const asked = { model: 'seeing', temperature: 0, max_tokens: 20, reasoning_effort: 'none' }
-    const { json } = await post('/v1/chat/completions', { ...asked, messages: [{ role: 'user', content }] })
-    expect(json).toMatchObject({ choices: [{ message: { content: '2' } }] })
+    const before = encoded()
+    const { choices } = await post('/v1/chat/completions', {
+      model: 'seeing',
+      n: 3,
+      temperature: 0,
+      max_tokens: 8,
+      reasoning_effort: 'none',
+      messages: [{ role: 'user', content }],
+    })
+    expect(choices.map(({ message }: { message: { content: string } }) => message.content)).toEqual(['2', '2', '2'])
+    expect(encoded()).toBe(before + 1)
   })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
-import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
+import { seeingEngines } from '../../support/llama/seeing.ts'
 import { randomModel, randomProjector } from '../../support/llama/models.ts'
 import { tokensPerImage } from '../../support/llama/random-projector.ts'
 import { png, wav } from '../../support/pictures.ts'
@@ -17,11 +17,12 @@ const imageOf = (bytes: Buffer) => ({
 })
 const text = (words: string) => ({ type: 'text', text: words })
 
-describe.skipIf(llamaServerBinary === undefined)(`a llama-server with a projector${llamaServerHint}`, () => {
+describe.for(seeingEngines)('a model with a projector, on $engine$hint', ({ engine, settings, isMissing }) => {
+  if (isMissing) return void test.skip('needs the engine', () => undefined)
   let app: RunningApp
   beforeAll(async () => {
     const files = { source: await randomModel(), mmproj: await randomProjector() }
-    const model = { engine: 'llama-server' as const, binary: llamaServerBinary ?? '', ...files, threads: 1 }
+    const model = { ...settings, ...files, threads: 1 }
     app = await startApp({ models: [{ ...model, id: 'm', contextLength: 1024, slots: 2 }], builtinModel: false })
   })
   afterAll(() => app?.close())
@@ -116,6 +117,6 @@ describe.skipIf(llamaServerBinary === undefined)(`a llama-server with a projecto
     const broken = imageOf(red.subarray(0, 60))
     const { status, body } = await post('/v1/chat/completions', { messages: [{ role: 'user', content: [broken] }] })
     expect(status).toBe(400)
-    expect(body).toMatchObject({ error: { message: expect.stringContaining('cannot read the media') } })
+    expect(body).toMatchObject({ error: { message: expect.stringContaining(engine === 'llama' ? 'cannot be decoded' : 'cannot read the media') } })
   })
 })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
-import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
+import { seeingEngines } from '../../support/llama/seeing.ts'
 import { drawing } from '../../support/pictures.ts'
 import { listenOnLoopback } from '../../support/upstream/loopback.ts'
 
@@ -18,7 +18,8 @@ type Json = Readonly<Record<string, unknown>>
 type Seen = { readonly answer: string; readonly tokens: number }
 
 /** One picture, in each form in which a protocol takes it, to a model that sees it. */
-describe.skipIf(llamaServerBinary === undefined)(`the same picture, however it is sent${llamaServerHint}`, () => {
+describe.for(seeingEngines)('the same picture, however it is sent, on $engine$hint', ({ settings, isMissing }) => {
+  if (isMissing) return void test.skip('needs the engine', () => undefined)
   let app: RunningApp
   let images: Awaited<ReturnType<typeof listenOnLoopback>>
   let folder: string
@@ -35,9 +36,8 @@ describe.skipIf(llamaServerBinary === undefined)(`the same picture, however it i
     app = await startApp({
       models: [
         {
-          engine: 'llama-server',
+          ...settings,
           id: 'seeing',
-          binary: llamaServerBinary ?? '',
           source: 'builtin:dragoman-tiny.gguf',
           mmproj: 'builtin:dragoman-tiny-mmproj.gguf',
           contextLength: 1024,

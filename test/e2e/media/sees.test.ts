@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
-import { llamaServerBinary } from '../../support/llama/llama-server.ts'
+import { seeingEngines } from '../../support/llama/seeing.ts'
 import { drawing } from '../../support/pictures.ts'
 
 const colours = {
@@ -28,16 +28,11 @@ const scenes = (['square', 'circle'] as const).flatMap((kind, offset) =>
 )
 
 /** dragoman-tiny with the projector that was trained for it: what it answers, it has seen. */
-describe.skipIf(llamaServerBinary === undefined)('dragoman-tiny with its projector', () => {
+describe.for(seeingEngines)('dragoman-tiny with its projector, on $engine$hint', ({ settings, isMissing }) => {
+  if (isMissing) return void test.skip('needs the engine', () => undefined)
   let app: RunningApp
   beforeAll(async () => {
-    const model = {
-      engine: 'llama-server' as const,
-      id: 'seeing',
-      binary: llamaServerBinary ?? '',
-      contextLength: 1024,
-      threads: 1,
-    }
+    const model = { ...settings, id: 'seeing', contextLength: 1024, threads: 1 }
     const files = { source: 'builtin:dragoman-tiny.gguf', mmproj: 'builtin:dragoman-tiny-mmproj.gguf' }
     app = await startApp({ models: [{ ...model, ...files }], builtinModel: false })
   })

@@ -16,12 +16,14 @@ const keptVectorBytes = 256 * 1024 * 1024
 /** The results of a projector, by the hashes of media: later turns of a conversation send the same ones again. */
 export class MediaStore {
   readonly #senses: Senses
+  readonly #log: (message: string) => void
   readonly #parts = new LruMap<string, { readonly parts: MediumParts }>({ max: keptParts })
   readonly #decoded = new Map<string, Promise<Medium | undefined>>()
   readonly #vectors = new LruMap<string, Float32Array>({ max: keptVectorBytes, sizeOf: ({ byteLength }) => byteLength })
 
-  constructor(senses: Senses) {
+  constructor(senses: Senses, log: (message: string) => void) {
     this.#senses = senses
+    this.#log = log
   }
 
   get reads(): Senses['reads'] {
@@ -52,7 +54,9 @@ export class MediaStore {
     const slice = parts?.[part]
     const medium = await this.#decode(content)
     if (medium === undefined || slice?.type !== 'slice') throw new Error('a medium that was decoded before cannot be any more')
+    const startedMs = performance.now()
     const vectors = await medium.encode(part)
+    this.#log(`encoded ${slice.tokens} tokens of a medium in ${Math.round(performance.now() - startedMs)} ms`)
     this.#vectors.set(`${content.sha256} ${part}`, vectors)
     if (parts?.every((each, index) => each.type === 'text' || this.known(content.sha256, index) !== undefined)) {
       this.#drop(content.sha256)
