@@ -1,7 +1,12 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
 import { randomModel, randomProjector } from '../../support/llama/models.ts'
+import { encodeSmallModel } from '../../support/llama/random-architectures.ts'
+import { writeRandomProjector } from '../../support/llama/random-projector.ts'
 import { hasSenses, sensesHint } from '../../support/llama/senses.ts'
 import { drawing, wav } from '../../support/pictures.ts'
 
@@ -27,28 +32,48 @@ const isSound = (bytes: Buffer) => bytes.subarray(0, 4).toString() === 'RIFF'
 const base64 = (bytes: Buffer) => bytes.toString('base64')
 const dataUrl = (bytes: Buffer) => `data:image/png;base64,${base64(bytes)}`
 const seeing = { source: 'builtin:dragoman-tiny.gguf', mmproj: 'builtin:dragoman-tiny-mmproj.gguf' }
+/** Positions of several numbers in a grid, and vectors that see each other. */
+const others = [
+  { id: 'grid', architecture: 'qwen2vl', type: 'qwen2vl_merger' },
+  { id: 'mutual', architecture: 'gemma3', type: 'gemma3' },
+] as const
+const width = 32
 const settings = { contextLength: 2048, threads: 1, slots: 2, load: 'demand' as const }
 
 describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
   let app: RunningApp
+  let folder: string
   beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dragoman-senses-'))
+    const filesOf = async ({ id, architecture, type }: (typeof others)[number]) => {
+      const [source, mmproj] = [join(folder, `${id}.gguf`), join(folder, `${id}-mmproj.gguf`)]
+      await writeFile(source, encodeSmallModel(architecture, { width, ...(architecture === 'gemma3' && { window: 64 }) }))
+      await writeRandomProjector(mmproj, { embeddingLength: width, type })
+      return { id, source, mmproj }
+    }
+    const made = await Promise.all(others.map(filesOf))
     const random = { source: await randomModel(), mmproj: await randomProjector() }
     const server = { engine: 'llama-server' as const, binary: llamaServerBinary ?? '' }
     app = await startApp({
       models: [
         { engine: 'llama', id: 'seeing', ...seeing, ...settings },
         { engine: 'llama', id: 'random', ...random, ...settings },
+        ...made.map((files) => ({ engine: 'llama' as const, ...files, ...settings })),
         ...(llamaServerBinary === undefined
           ? []
           : [
               { ...server, id: 'seeing-there', ...seeing, ...settings },
               { ...server, id: 'random-there', ...random, ...settings },
+              ...made.map((files) => ({ ...server, ...files, id: `${files.id}-there`, ...settings })),
             ]),
       ],
       builtinModel: false,
     })
   })
-  afterAll(() => app?.close())
+  afterAll(async () => {
+    await app?.close()
+    await rm(folder, { recursive: true })
+  })
 
   const post = async (path: string, body: Json, signal?: AbortSignal) => {
     const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' }
@@ -155,6 +180,18 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
       ['a sound longer than the window of its encoder', [['user', ['listen ', wav(40), ' now']]]],
     ])('%s, with random weights', async (_, turns) => {
       expect(uncached(await chat('random', turns))).toEqual(uncached(await chat('random-there', turns)))
+    })
+
+    test.each(others)('$architecture with $type', async ({ id }) => {
+      const opening: Turn = ['user', ['look ', first, ' and say what it is']]
+      const alone = uncached(await chat(id, [opening]))
+      expect(alone).toEqual(uncached(await chat(`${id}-there`, [opening])))
+      const before = encoded()
+      const turns: Turn[] = [opening, ['assistant', [alone.text]], ['user', ['and this ', second, ' too']]]
+      const [here, there] = [await chat(id, turns), await chat(`${id}-there`, turns)]
+      expect(uncached(here)).toEqual(uncached(there))
+      expect(encoded()).toBe(before + 1)
+      expect(here.cached).toBeGreaterThanOrEqual((there.cached ?? 0) - 1)
     })
   })
 

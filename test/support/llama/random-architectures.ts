@@ -13,6 +13,8 @@ export type SmallArchitecture =
   | 'deepseek2'
   | 'mamba'
   | 'lfm2'
+  /** Positions of several numbers. */
+  | 'qwen2vl'
 
 export type SmallModelOptions = {
   /** Tokens of the sliding windows, if it has any. */
@@ -97,6 +99,15 @@ const architectures: Readonly<Record<SmallArchitecture, Architecture>> = {
   llama: {
     layers: 2,
     metadata: rmsNorm,
+    tensors: (block, writer) => [
+      ...norms(block, writer, 'attn_norm', 'ffn_norm'),
+      ...attention(block, writer),
+      ...dense(block, writer),
+    ],
+  },
+  qwen2vl: {
+    layers: 2,
+    metadata: { ...rmsNorm, 'rope.dimension_sections': { type: 'int32s', value: [2, 3, 3, 0] } },
     tensors: (block, writer) => [
       ...norms(block, writer, 'attn_norm', 'ffn_norm'),
       ...attention(block, writer),

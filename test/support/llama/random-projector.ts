@@ -3,8 +3,14 @@ import { dirname } from 'node:path'
 import { createNormal } from '../normal.ts'
 import { encodeGguf, type GgufTensor, type GgufValue } from './gguf-writer.ts'
 
-/** The size of the model's embeddings, which the projector writes; that of `random-gguf.ts` unless given. */
-type ProjectorOptions = { readonly embeddingLength?: number }
+/**
+ * How it makes vectors of pictures: `mlp`, the same number of each; `gemma3`, whose vectors see each other; `qwen2vl_merger`, more of larger
+ * pictures, in a grid.
+ */
+export type ProjectorType = 'mlp' | 'gemma3' | 'qwen2vl_merger'
+
+/** `embeddingLength`: that of the model, which the projector writes; that of `random-gguf.ts` unless given. */
+type ProjectorOptions = { readonly embeddingLength?: number; readonly type?: ProjectorType }
 
 /** Tokens of any image: it is scaled to 32 × 32 pixels, and read in patches of 8 × 8. */
 export const tokensPerImage = 16
@@ -20,15 +26,18 @@ const audioPositions = 1500
  * Writes a multimodal projector with random weights that llama-server loads: images and sounds reach the model, which makes no sense of
  * them. Equal pictures give equal tokens, and different ones different embeddings.
  */
-export async function writeRandomProjector(path: string, { embeddingLength = 64 }: ProjectorOptions = {}): Promise<void> {
+export async function writeRandomProjector(
+  path: string,
+  { embeddingLength = 64, type = 'mlp' }: ProjectorOptions = {},
+): Promise<void> {
   const weights = new Weights()
-  const tensors = [...visionTensors(weights, embeddingLength), ...audioTensors(weights, embeddingLength)]
+  const tensors = [...visionTensors(weights, embeddingLength, type), ...audioTensors(weights, embeddingLength)]
   await mkdir(dirname(path), { recursive: true })
-  await writeFile(`${path}.tmp`, encodeGguf(metadata(embeddingLength), tensors))
+  await writeFile(`${path}.tmp`, encodeGguf(metadata(embeddingLength, type), tensors))
   await rename(`${path}.tmp`, path)
 }
 
-function metadata(embeddingLength: number): Map<string, GgufValue> {
+function metadata(embeddingLength: number, type: ProjectorType): Map<string, GgufValue> {
   const text = (value: string): GgufValue => ({ type: 'string', value })
   const uint32 = (value: number): GgufValue => ({ type: 'uint32', value })
   const yes: GgufValue = { type: 'bool', value: true }
@@ -49,7 +58,8 @@ function metadata(embeddingLength: number): Map<string, GgufValue> {
     ['clip.has_vision_encoder', yes],
     ['clip.has_audio_encoder', yes],
     ['clip.use_gelu', yes],
-    ['clip.vision.projector_type', text('mlp')],
+    ['clip.vision.projector_type', text(type)],
+    ...(type === 'mlp' ? [] : [['clip.vision.projector.scale_factor', uint32(1)] as [string, GgufValue]]),
     ['clip.audio.projector_type', text('qwen2a')],
     ...encoder('vision', vision),
     ['clip.vision.image_size', uint32(imageSize)],
@@ -63,19 +73,44 @@ function metadata(embeddingLength: number): Map<string, GgufValue> {
 
 type Encoder = typeof vision | typeof audio
 
-function visionTensors(weights: Weights, embeddingLength: number): GgufTensor[] {
-  const { width } = vision
-  return [
-    weights.random('v.patch_embd.weight', [patchSize, patchSize, 3, width], 0.2),
-    weights.random('v.class_embd', [width]),
-    weights.random('v.position_embd.weight', [width, (imageSize / patchSize) ** 2 + 1]),
-    ...weights.norm('v.pre_ln', width),
-    ...blocks(weights, vision),
-    ...weights.norm('v.post_ln', width),
-    // Larger than usual, so that what an image shows decides what comes next.
-    ...weights.linear('mm.0', width, embeddingLength, 0.5),
-    ...weights.linear('mm.2', embeddingLength, embeddingLength, 0.5),
-  ]
+function visionTensors(weights: Weights, embeddingLength: number, type: ProjectorType): GgufTensor[] {
+  const { width, prefix, layers } = vision
+  const patches = (imageSize / patchSize) ** 2
+  const patch = (name: string) => weights.random(name, [patchSize, patchSize, 3, width], 0.2)
+  switch (type) {
+    case 'mlp':
+      return [
+        patch('v.patch_embd.weight'),
+        weights.random('v.class_embd', [width]),
+        weights.random('v.position_embd.weight', [width, patches + 1]),
+        ...weights.norm('v.pre_ln', width),
+        ...blocks(weights, vision),
+        ...weights.norm('v.post_ln', width),
+        // Larger than usual, so that what an image shows decides what comes next.
+        ...weights.linear('mm.0', width, embeddingLength, 0.5),
+        ...weights.linear('mm.2', embeddingLength, embeddingLength, 0.5),
+      ]
+    case 'gemma3':
+      return [
+        patch('v.patch_embd.weight'),
+        weights.random('v.position_embd.weight', [width, patches]),
+        ...blocks(weights, vision),
+        ...weights.norm('v.post_ln', width),
+        weights.random('mm.input_projection.weight', [embeddingLength, width], 0.5),
+        weights.fill('mm.soft_emb_norm.weight', [width], 1),
+      ]
+    case 'qwen2vl_merger':
+      return [
+        patch('v.patch_embd.weight'),
+        patch('v.patch_embd.weight.1'),
+        ...blocks(weights, vision),
+        ...Array.from({ length: layers }, (_, layer) => weights.fill(`${prefix}.blk.${layer}.attn_k.bias`, [width], 0)),
+        ...weights.norm('v.post_ln', width),
+        // Of four patches together.
+        ...weights.linear('mm.0', 4 * width, 4 * width, 0.5),
+        ...weights.linear('mm.2', 4 * width, embeddingLength, 0.5),
+      ]
+  }
 }
 
 function audioTensors(weights: Weights, embeddingLength: number): GgufTensor[] {
