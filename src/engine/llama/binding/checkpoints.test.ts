@@ -20,11 +20,11 @@ function fakeContext() {
 
 function open({ id = 0, bytes = 1000 } = {}) {
   const { context, lengths } = fakeContext()
-  const points = new Checkpoints(context, id, new CheckpointRoom(bytes))
+  const points = new Checkpoints(context, id, { room: new CheckpointRoom(bytes) })
   const takeAt = (...tokens: number[]) => {
     for (const count of tokens) {
       lengths.set(id, count)
-      points.take()
+      points.take(count - 1)
     }
   }
   return { points, takeAt, lengths, context }
@@ -61,10 +61,10 @@ test('the newest checkpoint that a prompt shares is restored', () => {
 test('sequences share room: the one idle longest drops its checkpoints first', () => {
   const { context, lengths } = fakeContext()
   const room = new CheckpointRoom(40)
-  const [idle, busy] = [new Checkpoints(context, 0, room), new Checkpoints(context, 1, room)]
+  const [idle, busy] = [new Checkpoints(context, 0, { room }), new Checkpoints(context, 1, { room })]
   const take = (points: Checkpoints, id: number, tokens: number) => {
     lengths.set(id, tokens)
-    points.take()
+    points.take(tokens - 1)
   }
   for (const tokens of [100, 200, 300]) take(idle, 0, tokens)
   for (const tokens of [100, 200, 300]) take(busy, 1, tokens)

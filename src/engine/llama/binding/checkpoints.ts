@@ -51,14 +51,21 @@ export class Checkpoints {
   readonly #context: States
   readonly #sequence: number
   readonly #room: CheckpointRoom
+  readonly #positionOf: (token: number) => number
   #taken: Checkpoint[] = []
   /** Where the last prompt diverged from the sequence without a checkpoint nearby. */
   #missed = 0
 
-  constructor(context: States, sequence: number, room: CheckpointRoom) {
+  /** `positionOf`: where pictures have a grid, the positions of tokens are not their numbers. */
+  constructor(
+    context: States,
+    sequence: number,
+    { room, positionOf = (token) => token }: { readonly room: CheckpointRoom; readonly positionOf?: (token: number) => number },
+  ) {
     this.#context = context
     this.#sequence = sequence
     this.#room = room
+    this.#positionOf = positionOf
   }
 
   get bytes(): number {
@@ -97,10 +104,11 @@ export class Checkpoints {
     return (this.#taken.findLast(({ last }) => last < tokens)?.last ?? -1) + 1
   }
 
-  take(): void {
+  /** `last`: the number of the sequence's last token. */
+  take(last: number): void {
     const { library, native, memory } = this.#context
-    if (memory === null) return
-    const last = library.lastPosition(memory, this.#sequence)
+    // After a grid, the last position does not show how many tokens there are.
+    if (memory === null || library.lastPosition(memory, this.#sequence) !== this.#positionOf(last + 1) - 1) return
     if (last < 0 || this.#taken.some((checkpoint) => checkpoint.last === last)) return
     const size = Number(library.stateSize(native, this.#sequence, partialOnly))
     if (!this.#room.take(this, size)) return
@@ -123,7 +131,7 @@ export class Checkpoints {
   }
 
   takeAtInterval(last: number): void {
-    if (last - (this.#taken.at(-1)?.last ?? -1) >= interval) this.take()
+    if (last - (this.#taken.at(-1)?.last ?? -1) >= interval) this.take(last)
   }
 
   /** Forgets the checkpoints that contain the token at `start`. */
@@ -149,8 +157,9 @@ export class Checkpoints {
     if (found === undefined || memory === null) return 0
     const { last, state } = found
     if (Number(library.setState(native, state, state.length, this.#sequence, partialOnly)) !== state.length) return 0
+    const end = this.#positionOf(last + 1)
     const isThere =
-      library.removeTokens(memory, this.#sequence, last + 1, -1) && library.lastPosition(memory, this.#sequence) === last
+      library.removeTokens(memory, this.#sequence, end, -1) && library.lastPosition(memory, this.#sequence) === end - 1
     return isThere ? last + 1 : 0
   }
 }

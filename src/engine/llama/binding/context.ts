@@ -43,6 +43,7 @@ export type VectorDecoding = {
 /** The part of a sequence that passes change. */
 type Member = {
   readonly id: number
+  readonly nextTokenIndex: number
   /** The position of the next token. */
   readonly nextPosition: number
   /** A pass has computed these. */
@@ -92,6 +93,8 @@ export class Context {
   readonly #gaps = new Gaps()
   readonly #turns = new Turns()
   readonly #queue: Work[] = []
+  /** Those that have computed tokens, by their numbers. */
+  readonly #members = new Map<number, Member>()
   readonly #flag = Buffer.alloc(flagBytes)
   #erases: boolean
   #interrupt: Interrupt | undefined
@@ -156,6 +159,7 @@ export class Context {
       const results: unknown[] = []
       const end = (error?: unknown) => (error === undefined ? resolve(results as T[]) : reject(error))
       this.#queue.push({ ...decoding, sequence, results, computed: 0, end })
+      this.#members.set(sequence.id, sequence)
       if (this.#isScheduled) return
       this.#isScheduled = true
       process.nextTick(() => void this.#turns.take(() => this.#computeQueued()))
@@ -245,10 +249,12 @@ export class Context {
     const { library, memory } = this
     // These could not erase the placeholder.
     if (memory === null || this.forgets || this.#isShared) return []
+    const tokensOf = (id: number) => this.#members.get(id)?.nextTokenIndex ?? 0
     const filler = (id: number): Work => {
       const nextPosition = library.lastPosition(memory, id) + 1
       const forget = () => void library.removeTokens(memory, id, nextPosition, -1)
-      const sequence = { id, nextPosition, append: forget, dropUnknown: forget }
+      const nextTokenIndex = tokensOf(id)
+      const sequence = { id, nextTokenIndex, nextPosition, append: forget, dropUnknown: forget }
       return {
         sequence,
         tokens: [anyToken],
@@ -260,7 +266,8 @@ export class Context {
       }
     }
     const most = this.batchSize - pass.reduce((sum, { count }) => sum + count, 0)
-    const hasRoom = (id: number) => library.lastPosition(memory, id) + 1 < this.contextSize
+    // Not by positions: a grid has fewer than tokens.
+    const hasRoom = (id: number) => tokensOf(id) < this.contextSize
     return this.#gaps.fill(pass.map(sequenceTokens), { most, hasRoom }).map(filler)
   }
 

@@ -27,7 +27,8 @@ export class Sequence {
   constructor(context: Context, id: number) {
     this.context = context
     this.id = id
-    this.#checkpoints = context.forgets ? new Checkpoints(context, id, context.checkpointRoom) : undefined
+    const positionOf = (token: number) => positionAt(this.#spans, token)
+    this.#checkpoints = context.forgets ? new Checkpoints(context, id, { room: context.checkpointRoom, positionOf }) : undefined
   }
 
   get contextTokens(): readonly Token[] {
@@ -112,7 +113,7 @@ export class Sequence {
 
   /** Takes a checkpoint, where tokens cannot be erased. */
   takeCheckpoint(): Promise<void> {
-    return this.context.betweenPasses(() => this.#checkpoints?.take())
+    return this.context.betweenPasses(() => this.#checkpoints?.take(this.#tokens.length - 1))
   }
 
   /** The memory that `readState` needs. */
