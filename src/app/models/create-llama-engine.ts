@@ -5,6 +5,7 @@ import type { LlamaModelConfig } from '../../config/schema.ts'
 import { formatSettingsOf } from '../../config/sections/format-schema.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
+import type { MediaConverter } from '../../contract/media.ts'
 import type { LoadOptions } from '../../engine/llama/channel/ipc.ts'
 import { shortHash } from '../../engine/llama/channel/short-hash.ts'
 import { LlamaEngine } from '../../engine/llama/engine.ts'
@@ -27,6 +28,7 @@ type LlamaParts = {
   readonly home: string
   readonly log: Logger
   readonly observer: { onNote(model: string, note: string): void }
+  readonly converter: MediaConverter
   readonly locateFiles: LocateFiles
   readonly findTemplate: FindTemplate
   readonly sharing: Pick<MemorySharing, 'room'>
@@ -36,7 +38,7 @@ type LlamaParts = {
 /** The embedded engine of a configured model. Nothing is started yet. */
 export function createLlama(
   config: LlamaModelConfig,
-  { home, log, observer, locateFiles, findTemplate, sharing, senses }: LlamaParts,
+  { home, log, observer, converter, locateFiles, findTemplate, sharing, senses }: LlamaParts,
 ): Engine {
   const { id, adapters = [], toolStrategy, defaults, prefixCache } = config
   return new LlamaEngine({
@@ -63,6 +65,7 @@ export function createLlama(
     },
     need: workerNeed,
     hasProjector: config.mmproj !== 'none',
+    converter,
     adapters: adapters.map(({ name, scale }) => ({ name, scale })),
     constrainsAllTools: toolStrategy === 'two-pass',
     keysShare: prefixCache !== 'off' && prefixCache.keysShare,

@@ -2,27 +2,10 @@ import { AppError } from '../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { checkContextFit } from '../shared/context-fit.ts'
-import { refuseMedia } from '../shared/refuse-media.ts'
 import { maxTokenBytes } from './channel/token-bytes.ts'
 
 /** For an estimate in a message. */
 const usualTokenChars = 4
-
-/** The media that a model reads; undefined: not known before it is loaded, or it has no projector. */
-export type Reads = { readonly image: boolean; readonly audio: boolean } | undefined
-
-/** Throws `unsupported-field` for media that the model does not read. */
-export function refuseUnreadMedia(request: Pick<GenerationRequest, 'prompt'>, model: string, reads: Reads): void {
-  const why =
-    reads === undefined
-      ? 'it has no multimodal projector: set `mmproj` in its configuration'
-      : 'its multimodal projector has no part for them'
-  refuseMedia(
-    request,
-    (kind) => (kind === 'image' || kind === 'audio') && reads?.[kind] === true,
-    (kind) => `model '${model}' cannot read parts of type '${kind}'; ${why}`,
-  )
-}
 
 type Model = { readonly vocabularySize: number; readonly contextLength: number }
 

@@ -15,7 +15,7 @@ import type {
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
-import { bytesOf, type MediaBytes } from '../../contract/media.ts'
+import { bytesOf, type MediaBytes, type MediaConverter } from '../../contract/media.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import type { TemplateChoice } from '../../contract/template.ts'
@@ -27,9 +27,10 @@ import type { Start, SupervisorLog } from '../supervise/supervise.ts'
 import type { LoadOptions, Report, RunCommand } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
 import { shortHash } from './channel/short-hash.ts'
-import { refuseImpossible, refuseUnreadMedia } from './check-request.ts'
+import { refuseImpossible } from './check-request.ts'
 import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
 import { Inboxes } from './inboxes.ts'
+import { readableMedia, refuseReportOfMedia, refuseUnreadMedia } from './media.ts'
 import { type SpawnWorker, spawnWorker } from './process.ts'
 import { runOnWorker } from './run-on-worker.ts'
 import { type LoadFacts, Supervisor } from './supervisor.ts'
@@ -47,6 +48,8 @@ type LlamaEngineOptions = Start<LoadOptions> & {
   readonly prepareTimeoutMs?: number
   /** The adapters of the model, which are loaded with it. */
   readonly adapters?: readonly Adapter[]
+  /** Converts media that llama.cpp cannot decode. */
+  readonly converter?: MediaConverter
   /** What media it reads shows once it is loaded. */
   readonly hasProjector?: boolean
   /** Keys reuse what others' requests left. */
@@ -83,6 +86,7 @@ export class LlamaEngine implements Engine {
   readonly #id: string
   readonly #sampling: Sampling
   readonly #adapters: readonly Adapter[]
+  readonly #converter: MediaConverter | undefined
   /** It has a projector. */
   readonly #mayRead: boolean
   readonly #keysShare: boolean
@@ -122,6 +126,7 @@ export class LlamaEngine implements Engine {
     this.#id = id
     this.#sampling = sampling
     this.#adapters = options.adapters ?? []
+    this.#converter = options.converter
     this.#mayRead = options.hasProjector === true
     this.#keysShare = options.keysShare ?? false
     this.#createPlans = () => new PlanCompiler({ constrainsAllTools })
@@ -149,7 +154,12 @@ export class LlamaEngine implements Engine {
       inboxes: this.#inboxes,
       timeoutMs: prepareTimeoutMs,
     })
-    const deps = { id, exchanges: this.#exchanges, ready: (signal: AbortSignal) => this.#supervisor.ensureReady(signal) }
+    const deps = {
+      id,
+      converter: this.#converter,
+      exchanges: this.#exchanges,
+      ready: (signal: AbortSignal) => this.#supervisor.ensureReady(signal),
+    }
     this.capabilities = {
       ...createTextCapabilities(deps),
       templates: { use: (choice, signal) => this.#useTemplate(choice, signal) },
@@ -197,11 +207,13 @@ export class LlamaEngine implements Engine {
     if (loaded !== undefined || !this.#mayRead) refuseUnreadMedia(request, this.#id, loaded?.reads)
   }
 
-  async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
-    refuseOtherAdapters(request, { model: this.#id, adapters: this.#adapters })
+  async prepare(asked: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
+    refuseOtherAdapters(asked, { model: this.#id, adapters: this.#adapters })
     const { endTexts, fileSampling: _, reads, ...model } = await this.#supervisor.ensureReady(signal)
-    refuseUnreadMedia(request, this.#id, reads)
-    refuseImpossible(request, model)
+    refuseReportOfMedia(asked)
+    refuseImpossible(asked, model)
+    const readable = readableMedia(asked, { id: this.#id, reads, converter: this.#converter }, signal)
+    const request = readable instanceof Promise ? await readable : readable
     const onWorker = await this.#exchanges.inTurn(() => this.#prepareOnWorker(request), signal)
     const prepared = { ...onWorker, ...(await this.#plans.compile(request, { ...onWorker, endTexts }, signal)) }
     const { tokens, plan, structured } = prepared

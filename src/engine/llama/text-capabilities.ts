@@ -1,12 +1,15 @@
 import type { Embedder, EngineCapabilities, Ranker, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
+import type { MediaConverter } from '../../contract/media.ts'
 import { refuseTokensOfMedia } from '../shared/refuse-media.ts'
 import type { WorkerRequest } from './channel/worker-requests.ts'
-import { refuseUnknownIds, refuseUnreadMedia } from './check-request.ts'
+import { refuseUnknownIds } from './check-request.ts'
+import { readableMedia } from './media.ts'
 import type { LoadFacts } from './supervisor.ts'
 import type { WorkerExchanges } from './worker-exchanges.ts'
 
 type Deps = {
   readonly id: string
+  readonly converter: MediaConverter | undefined
   readonly exchanges: Pick<WorkerExchanges, 'ask' | 'compute'>
   ready(signal: AbortSignal): Promise<LoadFacts>
 }
@@ -14,13 +17,21 @@ type Deps = {
 /** The capabilities other than generating: each is a request to the worker, and its reply. */
 export function createTextCapabilities({
   id,
+  converter,
   exchanges,
   ready,
 }: Deps): Required<Pick<EngineCapabilities, 'tokenizer' | 'embedder' | 'ranker'>> {
   const read = async ({ prompt, addBos, parseSpecial, ...rest }: TokenizeRequest, pieces: boolean, signal: AbortSignal) => {
     const { reads } = await ready(signal)
-    refuseUnreadMedia({ prompt }, id, reads)
-    const asked = { type: 'tokenize', prompt, ...renderOptions(rest), addBos, parseSpecial, pieces } as const
+    const readable = readableMedia({ prompt }, { id, reads, converter }, signal)
+    const asked = {
+      type: 'tokenize',
+      ...(readable instanceof Promise ? await readable : readable),
+      ...renderOptions(rest),
+      addBos,
+      parseSpecial,
+      pieces,
+    } as const
     return exchanges.ask(asked, 'tokens', signal)
   }
   const tokenize: Tokenizer['tokenize'] = async (request, signal) => [...(await read(request, false, signal)).tokens]
@@ -40,8 +51,8 @@ export function createTextCapabilities({
     },
     async render({ prompt, ...rest }, signal) {
       const { reads } = await ready(signal)
-      refuseUnreadMedia({ prompt }, id, reads)
-      return (await exchanges.ask({ type: 'render', prompt, ...renderOptions(rest) }, 'text', signal)).text
+      const readable = await readableMedia({ prompt }, { id, reads, converter }, signal)
+      return (await exchanges.ask({ type: 'render', ...readable, ...renderOptions(rest) }, 'text', signal)).text
     },
   }
   const embedder: Embedder = {

@@ -4,8 +4,9 @@ import { never } from '../../../test/support/upstream/remote-engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { MediaConverter } from '../../contract/media.ts'
 import { type ContentPart, type MediaPart, plainChat } from '../../contract/request.ts'
-import { adaptMedia } from './adapt-media.ts'
+import { adaptMedia } from '../shared/adapt-media.ts'
 import { ignoredDetails } from './ignored-fields.ts'
+import { skillsOf } from './servers/check-upstream.ts'
 import type { ProfileName, Protocol } from './servers/profile.ts'
 import { profileIn } from './servers/protocols.ts'
 import type { Upstream } from './servers/upstream.ts'
@@ -32,7 +33,7 @@ async function adapt(
   { by = converter, separatesMedia = false } = {},
 ) {
   const request = { prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user' as const, content }] } as const }
-  const { prompt } = await adaptMedia(request, { upstreams, converter: by, separatesMedia }, never)
+  const { prompt } = await adaptMedia(request, { readers: upstreams.map(skillsOf), converter: by, separatesMedia }, never)
   return prompt.messages[0]?.role === 'user' ? prompt.messages[0].content : []
 }
 
@@ -81,7 +82,7 @@ test('media that follow each other are separated where that is wanted, also thos
 test('results of tools in an assistant’s turn are looked into', async () => {
   const parts = [{ type: 'tool-result', toolCallId: 'c', content: [webp] }] as const
   const request = { prompt: { type: 'chat', ...plainChat, messages: [{ role: 'assistant', parts }] } as const }
-  const { prompt } = await adaptMedia(request, { upstreams: [llamaServer], converter, separatesMedia: false }, never)
+  const { prompt } = await adaptMedia(request, { readers: [skillsOf(llamaServer)], converter, separatesMedia: false }, never)
   expect(prompt.messages).toEqual([{ role: 'assistant', parts: [{ ...parts[0], content: [asPng] }] }])
 })
 

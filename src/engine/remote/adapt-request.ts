@@ -1,8 +1,9 @@
 import { hasMedia } from '../../canonical/parts.ts'
 import type { MediaConverter } from '../../contract/media.ts'
 import type { GenerationRequest, Prompt } from '../../contract/request.ts'
-import { adaptMedia } from './adapt-media.ts'
+import { adaptMedia } from '../shared/adapt-media.ts'
 import type { OwnPrompts } from './own-prompts.ts'
+import { skillsOf } from './servers/check-upstream.ts'
 import { type Discovery, type Upstream, underTemplate } from './servers/upstream.ts'
 
 /** A request whose conversation a server will read. */
@@ -27,7 +28,7 @@ export function adaptRequest<R extends AdaptedRequest>(given: R, servers: Server
   const withMedia = (request: R): R | Promise<R> =>
     converter === undefined || !hasMedia(request.prompt)
       ? request
-      : adaptMedia(request, { upstreams, converter, separatesMedia }, signal)
+      : adaptMedia(request, { readers: upstreams.map(skillsOf), converter, separatesMedia }, signal)
   const { prompt, reasoning = {}, toolChoice } = given
   // Another Dragoman does this itself.
   if (prompt.type !== 'chat' || profile === 'dragoman') return withMedia(given)

@@ -4,7 +4,7 @@ import type { PreparedGeneration } from '../../contract/engine.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
 import type { MediaConverter } from '../../contract/media.ts'
 import type { GenerationRequest, MediaPart, Prompt } from '../../contract/request.ts'
-import { isLarge } from './adapt-media.ts'
+import { isLarge } from '../shared/adapt-media.ts'
 import type { Upstream } from './servers/upstream.ts'
 
 type Fleet = { readonly upstreams: readonly Upstream[]; readonly converter: MediaConverter | undefined }

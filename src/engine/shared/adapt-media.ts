@@ -4,23 +4,30 @@ import type { CanonicalPath } from '../../contract/field.ts'
 import type { MediaConverter } from '../../contract/media.ts'
 import { bytesOf, type MediaBytes, type MediaKind } from '../../contract/media.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, Prompt, TextPart } from '../../contract/request.ts'
-import { readsOf } from './servers/check-upstream.ts'
-import type { Profile } from './servers/profile.ts'
-import type { Upstream } from './servers/upstream.ts'
 
 /** The longest edge of an image of `detail: low`, as in OpenAI's API. */
 const lowDetailEdge = 512
 
+/** How a server, or an engine itself, reads media. */
+export type MediaSkills = {
+  readonly reads: Readonly<Record<MediaKind, boolean>>
+  /** The types of images and sounds that it decodes; absent: all. */
+  readonly decodes?: { readonly image?: readonly string[]; readonly audio?: readonly string[] }
+  readonly ignoresRotation?: true
+  readonly ignoresDetail?: true
+}
+
 type Fleet = {
-  readonly upstreams: readonly Upstream[]
+  /** Any of them may get the request. */
+  readonly readers: readonly MediaSkills[]
   readonly converter: MediaConverter
   /** Adjacent media get a line break between them. */
   readonly separatesMedia: boolean
 }
 
 /**
- * Converts media of the request that the servers cannot decode. Rejects as `MediaConverter` does, at the part's source. Media that no
- * server reads stay as they are: a later check refuses them by name.
+ * Converts media of the request that its readers cannot decode. Rejects as `MediaConverter` does, at the part's source. Media that nobody
+ * reads stay as they are: a later check refuses them by name.
  */
 export async function adaptMedia<R extends { readonly prompt: Prompt }>(
   request: R,
@@ -65,20 +72,20 @@ export function isLarge({ width = 0, height = 0 }: MediaBytes): boolean {
   return Math.max(width, height) > lowDetailEdge
 }
 
-async function adaptPart(part: MediaPart, { upstreams, converter, at, signal }: MediaContext): Promise<readonly MediaPart[]> {
+async function adaptPart(part: MediaPart, { readers: all, converter, at, signal }: MediaContext): Promise<readonly MediaPart[]> {
   const media = bytesOf(part)
-  const readers = upstreams.filter((upstream) => readsOf(upstream)[part.kind])
-  const isDecoded = readers.every(({ profile }) => decodes(profile, part.kind, media))
+  const readers = all.filter(({ reads }) => reads[part.kind])
+  const isDecoded = readers.every((reader) => decodes(reader, part.kind, media))
   try {
     switch (part.kind) {
       case 'image':
         if (readers.length === 0) return [part]
-        return [await adaptImage(part, media, { profiles: readers.map(({ profile }) => profile), isDecoded, converter, signal })]
+        return [await adaptImage(part, media, { readers, isDecoded, converter, signal })]
       case 'audio':
         if (readers.length === 0 || isDecoded) return [part]
         return [{ ...part, source: await converter.audio(media, signal) }]
       case 'video': {
-        if (readers.length > 0 || !upstreams.some((upstream) => readsOf(upstream).image)) return [part]
+        if (readers.length > 0 || !all.some(({ reads }) => reads.image)) return [part]
         const frames = await converter.frames(media, signal)
         return frames.map((source) => ({ type: 'media', kind: 'image', source }))
       }
@@ -93,7 +100,7 @@ async function adaptPart(part: MediaPart, { upstreams, converter, at, signal }: 
 }
 
 type ImageWork = {
-  readonly profiles: readonly Profile[]
+  readonly readers: readonly MediaSkills[]
   readonly isDecoded: boolean
   readonly converter: MediaConverter
   readonly signal: AbortSignal
@@ -102,18 +109,18 @@ type ImageWork = {
 async function adaptImage(
   part: MediaPart,
   media: MediaBytes,
-  { profiles, isDecoded, converter, signal }: ImageWork,
+  { readers, isDecoded, converter, signal }: ImageWork,
 ): Promise<MediaPart> {
   const { detail, ...plain } = part
   // Servers that support `detail` shrink images themselves.
-  const shrinks = detail === 'low' && profiles.some(({ ignoresDetail }) => ignoresDetail === true)
-  const turns = profiles.some(({ ignoresRotation }) => ignoresRotation === true) && converter.isTurned(media)
+  const shrinks = detail === 'low' && readers.some(({ ignoresDetail }) => ignoresDetail === true)
+  const turns = readers.some(({ ignoresRotation }) => ignoresRotation === true) && converter.isTurned(media)
   if (isDecoded && !(converter.hasImages && ((shrinks && isLarge(media)) || turns))) return part
   const source = await converter.image(media, shrinks ? { maxEdge: lowDetailEdge } : {}, signal)
   return shrinks ? { ...plain, source } : { ...part, source }
 }
 
-function decodes({ decodes: types }: Profile, kind: MediaKind, { mediaType }: MediaBytes): boolean {
+function decodes({ decodes: types }: MediaSkills, kind: MediaKind, { mediaType }: MediaBytes): boolean {
   if (kind !== 'image' && kind !== 'audio') return true
   return types?.[kind]?.includes(mediaType) ?? true
 }

@@ -1,8 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { type RunningApp, startApp, until } from '../../support/http/app.ts'
+import { openChat } from '../../support/http/raw-client.ts'
 import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
 import { randomModel, randomProjector } from '../../support/llama/models.ts'
 import { encodeSmallModel } from '../../support/llama/random-architectures.ts'
@@ -42,7 +43,7 @@ const settings = { contextLength: 2048, threads: 1, slots: 2, load: 'demand' as 
 
 describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
   let app: RunningApp
-  let folder: string
+  let folder = ''
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'dragoman-senses-'))
     const filesOf = async ({ id, architecture, type }: (typeof others)[number]) => {
@@ -53,12 +54,16 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
     }
     const made = await Promise.all(others.map(filesOf))
     const random = { source: await randomModel(), mmproj: await randomProjector() }
+    const damaged = join(folder, 'damaged-mmproj.gguf')
+    await writeFile(damaged, (await readFile(random.mmproj)).subarray(0, 9000))
     const server = { engine: 'llama-server' as const, binary: llamaServerBinary ?? '' }
     app = await startApp({
       models: [
         { engine: 'llama', id: 'seeing', ...seeing, ...settings },
         { engine: 'llama', id: 'random', ...random, ...settings },
         ...made.map((files) => ({ engine: 'llama' as const, ...files, ...settings })),
+        { engine: 'llama', id: 'damaged', source: seeing.source, mmproj: damaged, ...settings },
+        { engine: 'llama', id: 'mismatched', source: seeing.source, mmproj: random.mmproj, ...settings },
         ...(llamaServerBinary === undefined
           ? []
           : [
@@ -75,14 +80,17 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
     await rm(folder, { recursive: true })
   })
 
-  const post = async (path: string, body: Json, signal?: AbortSignal) => {
+  const send = async (path: string, body: Json) => {
     const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' }
-    const reply = await fetch(app.url + path, { method: 'POST', headers, body: JSON.stringify(body), ...(signal && { signal }) })
-    const text = await reply.text()
-    expect(reply.status, text).toBe(200)
+    const reply = await fetch(app.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    return { status: reply.status, text: await reply.text() }
+  }
+  const post = async (path: string, body: Json) => {
+    const { status, text } = await send(path, body)
+    expect(status, text).toBe(200)
     return JSON.parse(text)
   }
-  const encoded = () => app.logLines().filter(({ msg }) => /^encoded \d+ tokens/.test(msg)).length
+  const encoded = () => app.logLines().filter(({ msg }) => /^encoded \d+ tokens/.test(msg ?? '')).length
 
   const chat = async (model: string, turns: readonly Turn[], more: Json = {}): Promise<Reply> => {
     const messages = turns.map(([role, parts]) => ({
@@ -218,6 +226,48 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
     const elsewhere = await chat('seeing', [['user', ['Tell me: ', seen, 'How many shapes are there?']]])
     expect(elsewhere.cached).toBeLessThan(16)
     expect(encoded()).toBe(before)
+  })
+
+  test('a hang-up ends the encoding at the next picture', async () => {
+    const pictures = Array.from({ length: 60 }, () => picture())
+    const content = pictures.map((each) => ({ type: 'image_url', image_url: { url: dataUrl(each) } }))
+    const before = encoded()
+    const chat = openChat(app.url, {
+      model: 'random',
+      stream: true,
+      messages: [{ role: 'user', content: [...content, { type: 'text', text: 'look' }] }],
+    })
+    await until(() => encoded() > before + 2)
+    chat.hangUp()
+    expect((await send('/v1/completions', { model: 'random', prompt: 'hello', max_tokens: 4 })).status).toBe(200)
+    const encodedByThen = encoded()
+    expect(encodedByThen).toBeLessThan(before + pictures.length)
+    // It has ended: nothing is encoded any more while another request is answered.
+    expect((await send('/v1/completions', { model: 'random', prompt: 'hello again', max_tokens: 4 })).status).toBe(200)
+    expect(encoded()).toBe(encodedByThen)
+  })
+
+  test('the tokens of a prompt with media cannot be reported', async () => {
+    const content = [{ type: 'image_url', image_url: { url: dataUrl(picture()) } }]
+    const { status, text } = await send('/v1/chat/completions', {
+      model: 'seeing',
+      messages: [{ role: 'user', content }],
+      prompt_logprobs: 1,
+    })
+    expect({ status, text }).toMatchObject({ status: 400, text: expect.stringContaining('prompt_logprobs') })
+  })
+
+  test.each([
+    ['damaged', /mmproj/],
+    ['mismatched', /mismatch between text model \(n_embd = \d+\) and mmproj \(n_embd = 64\).*set `mmproj` to the projector/],
+  ])('a projector that is %s is named, and other models go on', async (model, message) => {
+    const [failed, other] = await Promise.all([
+      send('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hi.' }] }),
+      chat('seeing', [['user', [picture(), 'How many shapes are there?']]]),
+    ])
+    expect(failed.status).toBe(503)
+    expect(failed.text).toMatch(message)
+    expect(other.text).toBe('2')
   })
 
   test('all choices of a request see the picture', async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
-import { seeingEngines } from '../../support/llama/seeing.ts'
 import { randomModel, randomProjector } from '../../support/llama/models.ts'
 import { tokensPerImage } from '../../support/llama/random-projector.ts'
+import { seeingEngines } from '../../support/llama/seeing.ts'
 import { png, wav } from '../../support/pictures.ts'
 
 type Reply = {
@@ -117,6 +117,8 @@ describe.for(seeingEngines)('a model with a projector, on $engine$hint', ({ engi
     const broken = imageOf(red.subarray(0, 60))
     const { status, body } = await post('/v1/chat/completions', { messages: [{ role: 'user', content: [broken] }] })
     expect(status).toBe(400)
-    expect(body).toMatchObject({ error: { message: expect.stringContaining(engine === 'llama' ? 'cannot be decoded' : 'cannot read the media') } })
+    expect(body).toMatchObject({
+      error: { message: expect.stringContaining(engine === 'llama' ? 'cannot be decoded' : 'cannot read the media') },
+    })
   })
 })

@@ -3,6 +3,7 @@ import type { MediaKind } from '../../../contract/media.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import type { AnswerFront } from '../../front/reasoning-grammar.ts'
+import type { MediaSkills } from '../../shared/adapt-media.ts'
 import { checkContextFit } from '../../shared/context-fit.ts'
 import { refuseMedia } from '../../shared/refuse-media.ts'
 import type { Upstream } from './upstream.ts'
@@ -43,6 +44,11 @@ export function checkUpstream({ request, model, inputTokens }: CountedRequest, u
 /** The media that an upstream reads, as far as known. */
 export function readsOf({ modalities, profile }: Upstream): Readonly<Record<MediaKind, boolean>> {
   return modalities === undefined ? profile.reads : { ...profile.reads, video: false, ...modalities }
+}
+
+/** How the upstream reads media. */
+export function skillsOf(upstream: Upstream): MediaSkills {
+  return { ...upstream.profile, reads: readsOf(upstream) }
 }
 
 /** Throws `unsupported-field` for media that the upstream cannot read. */
