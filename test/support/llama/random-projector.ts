@@ -10,15 +10,30 @@ import { encodeGguf, type GgufTensor, type GgufValue } from './gguf-writer.ts'
 export type ProjectorType = 'mlp' | 'gemma3' | 'qwen2vl_merger'
 
 /** `embeddingLength`: that of the model, which the projector writes; that of `random-gguf.ts` unless given. */
-type ProjectorOptions = { readonly embeddingLength?: number; readonly type?: ProjectorType }
+type ProjectorOptions = {
+  readonly embeddingLength?: number
+  readonly type?: ProjectorType
+  /** A larger encoder of pictures, for measurements. */
+  readonly encoder?: Omit<Encoder, 'prefix'>
+  /** To how many pixels pictures are scaled, and in patches of how many they are read. */
+  readonly picture?: PictureSize
+}
+
+type PictureSize = { readonly size: number; readonly patch: number }
+type Encoder = {
+  readonly prefix: 'v' | 'a'
+  readonly width: number
+  readonly feedForward: number
+  readonly layers: number
+  readonly heads: number
+}
 
 /** Tokens of any image: it is scaled to 32 × 32 pixels, and read in patches of 8 × 8. */
 export const tokensPerImage = 16
 
-const imageSize = 32
-const patchSize = 8
-const vision = { prefix: 'v', width: 32, feedForward: 64, layers: 2, heads: 2 } as const
-const audio = { prefix: 'a', width: 16, feedForward: 32, layers: 1, heads: 2 } as const
+const smallPicture = { size: 32, patch: 8 }
+const smallEncoder = { width: 32, feedForward: 64, layers: 2, heads: 2 }
+const audio: Encoder = { prefix: 'a', width: 16, feedForward: 32, layers: 1, heads: 2 }
 const melBins = 80
 const audioPositions = 1500
 
@@ -26,18 +41,19 @@ const audioPositions = 1500
  * Writes a multimodal projector with random weights that llama-server loads: images and sounds reach the model, which makes no sense of
  * them. Equal pictures give equal tokens, and different ones different embeddings.
  */
-export async function writeRandomProjector(
-  path: string,
-  { embeddingLength = 64, type = 'mlp' }: ProjectorOptions = {},
-): Promise<void> {
+export async function writeRandomProjector(path: string, options: ProjectorOptions = {}): Promise<void> {
+  const { embeddingLength = 64, type = 'mlp', encoder = smallEncoder, picture = smallPicture } = options
+  const eye: Eye = { type, picture, encoder: { prefix: 'v', ...encoder } }
   const weights = new Weights()
-  const tensors = [...visionTensors(weights, embeddingLength, type), ...audioTensors(weights, embeddingLength)]
+  const tensors = [...visionTensors(weights, embeddingLength, eye), ...audioTensors(weights, embeddingLength)]
   await mkdir(dirname(path), { recursive: true })
-  await writeFile(`${path}.tmp`, encodeGguf(metadata(embeddingLength, type), tensors))
+  await writeFile(`${path}.tmp`, encodeGguf(metadata(embeddingLength, eye), tensors))
   await rename(`${path}.tmp`, path)
 }
 
-function metadata(embeddingLength: number, type: ProjectorType): Map<string, GgufValue> {
+type Eye = { readonly type: ProjectorType; readonly picture: PictureSize; readonly encoder: Encoder }
+
+function metadata(embeddingLength: number, { type, picture, encoder: vision }: Eye): Map<string, GgufValue> {
   const text = (value: string): GgufValue => ({ type: 'string', value })
   const uint32 = (value: number): GgufValue => ({ type: 'uint32', value })
   const yes: GgufValue = { type: 'bool', value: true }
@@ -62,8 +78,8 @@ function metadata(embeddingLength: number, type: ProjectorType): Map<string, Ggu
     ...(type === 'mlp' ? [] : [['clip.vision.projector.scale_factor', uint32(1)] as [string, GgufValue]]),
     ['clip.audio.projector_type', text('qwen2a')],
     ...encoder('vision', vision),
-    ['clip.vision.image_size', uint32(imageSize)],
-    ['clip.vision.patch_size', uint32(patchSize)],
+    ['clip.vision.image_size', uint32(picture.size)],
+    ['clip.vision.patch_size', uint32(picture.patch)],
     ['clip.vision.image_mean', half],
     ['clip.vision.image_std', half],
     ...encoder('audio', audio),
@@ -71,12 +87,10 @@ function metadata(embeddingLength: number, type: ProjectorType): Map<string, Ggu
   ])
 }
 
-type Encoder = typeof vision | typeof audio
-
-function visionTensors(weights: Weights, embeddingLength: number, type: ProjectorType): GgufTensor[] {
-  const { width, prefix, layers } = vision
-  const patches = (imageSize / patchSize) ** 2
-  const patch = (name: string) => weights.random(name, [patchSize, patchSize, 3, width], 0.2)
+function visionTensors(weights: Weights, embeddingLength: number, { type, picture, encoder }: Eye): GgufTensor[] {
+  const { width, prefix, layers } = encoder
+  const patches = (picture.size / picture.patch) ** 2
+  const patch = (name: string) => weights.random(name, [picture.patch, picture.patch, 3, width], 0.2)
   switch (type) {
     case 'mlp':
       return [
@@ -84,7 +98,7 @@ function visionTensors(weights: Weights, embeddingLength: number, type: Projecto
         weights.random('v.class_embd', [width]),
         weights.random('v.position_embd.weight', [width, patches + 1]),
         ...weights.norm('v.pre_ln', width),
-        ...blocks(weights, vision),
+        ...blocks(weights, encoder),
         ...weights.norm('v.post_ln', width),
         // Larger than usual, so that what an image shows decides what comes next.
         ...weights.linear('mm.0', width, embeddingLength, 0.5),
@@ -94,7 +108,7 @@ function visionTensors(weights: Weights, embeddingLength: number, type: Projecto
       return [
         patch('v.patch_embd.weight'),
         weights.random('v.position_embd.weight', [width, patches]),
-        ...blocks(weights, vision),
+        ...blocks(weights, encoder),
         ...weights.norm('v.post_ln', width),
         weights.random('mm.input_projection.weight', [embeddingLength, width], 0.5),
         weights.fill('mm.soft_emb_norm.weight', [width], 1),
@@ -103,7 +117,7 @@ function visionTensors(weights: Weights, embeddingLength: number, type: Projecto
       return [
         patch('v.patch_embd.weight'),
         patch('v.patch_embd.weight.1'),
-        ...blocks(weights, vision),
+        ...blocks(weights, encoder),
         ...Array.from({ length: layers }, (_, layer) => weights.fill(`${prefix}.blk.${layer}.attn_k.bias`, [width], 0)),
         ...weights.norm('v.post_ln', width),
         // Of four patches together.
