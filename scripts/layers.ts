@@ -79,7 +79,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'engine/llama': [...forEngines, 'engine/supervise', 'engine/llama/channel', 'engine/llama/constraint'],
   'engine/llama/channel': [...ground, 'grammar/run'],
   'engine/llama/constraint': [...forEngines, 'grammar', 'grammar/run', 'engine/front', 'engine/llama/channel'],
-  'engine/llama/binding': ground,
+  'engine/llama/binding': [...ground, 'threads'],
   'engine/llama/worker/context': [...ground, 'engine/llama/binding', 'engine/llama/channel'],
   'engine/llama/worker/rounds': [...ground, 'engine/llama/binding'],
   'engine/llama/worker/slots': [

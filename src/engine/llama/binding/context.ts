@@ -89,6 +89,7 @@ export class Context {
   readonly library: Library
   /** The sequences share one memory, and are computed in one pass, regardless of their number and lengths. */
   readonly #isShared: boolean
+  readonly #threads: number
   readonly #batch: Batch
   readonly #gaps = new Gaps()
   readonly #turns = new Turns()
@@ -111,6 +112,7 @@ export class Context {
     this.batchSize = batchSize
     this.sequences = params.n_seq_max
     this.#isShared = params.kv_unified
+    this.#threads = params.n_threads
     this.#batch = new Batch(batchSize)
     this.window = library.slidingWindow(model.native)
     this.forgets = fileInsights.isHybrid || fileInsights.isRecurrent || fileInsights.swaSize !== undefined || this.window > 0
@@ -179,6 +181,18 @@ export class Context {
       throw failure
     }
     await this.#turns.take(() => (this.model.llama.gpu === 'vulkan' ? vulkanTurns.take(compute) : compute()))
+  }
+
+  /** While `work` runs beside passes on the CPU, it has the cores, and they one thread. */
+  async beside<T>(work: () => Promise<T>): Promise<T> {
+    const { library, native } = this
+    const use = (threads: number) => this.#turns.take(() => library.setThreads(native, threads, threads))
+    await use(1)
+    try {
+      return await work()
+    } finally {
+      await use(this.#threads)
+    }
   }
 
   /** Does what must not overlap with a pass. */
@@ -297,7 +311,7 @@ export class Context {
 
 type Made = {
   readonly native: Native
-  readonly params: { readonly n_seq_max: number; readonly kv_unified: boolean }
+  readonly params: { readonly n_seq_max: number; readonly kv_unified: boolean; readonly n_threads: number }
   readonly contextSize: number
   readonly batchSize: number
 }

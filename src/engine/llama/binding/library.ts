@@ -176,6 +176,9 @@ function ofContexts({ get, getWith }: Declare) {
     decode: getWith<(context: Context, batch: Params) => number>('llama_decode', 'int', [pointer, structType('llama_batch')]),
     synchronize: get<(context: Context) => void>('void llama_synchronize(void *)'),
     logits: get<(context: Context, index: number) => Pointer | null>('void *llama_get_logits_ith(void *, int)'),
+    setThreads: get<(context: Context, forTokens: number, forPrompts: number) => void>(
+      'void llama_set_n_threads(void *, int32_t, int32_t)',
+    ),
     setCausal: get<(context: Context, isCausal: boolean) => void>('void llama_set_causal_attn(void *, bool)'),
     poolingOf: get<(context: Context) => number>('int llama_pooling_type(void *)'),
     sequenceVector: get<(context: Context, sequence: number) => Pointer | null>('void *llama_get_embeddings_seq(void *, int)'),
@@ -266,6 +269,11 @@ export type SpecialToken = 'bos' | 'eos' | 'eot' | 'sep' | 'nl' | 'fim_pre' | 'f
 /** Numbers at an address, until what is there is freed. */
 export function floatsAt(address: Pointer, count: number): Float32Array {
   return new Float32Array(koffi.view(address, count * Float32Array.BYTES_PER_ELEMENT))
+}
+
+/** As `floatsAt`, of whole numbers. */
+export function intsAt(address: Pointer, count: number): Int32Array {
+  return new Int32Array(koffi.view(address, count * Int32Array.BYTES_PER_ELEMENT))
 }
 
 export function intAt(address: Pointer): number {

@@ -107,7 +107,7 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
   const embedder = new Embedder(model, { contextLength: context.contextSize, threads, rope: options.rope, stopWithinMs })
   // An encoder generates nothing that could be constrained.
   const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
-  const media = await openMediaStore(model, options, { threads, log: (message) => onLog(LlamaLogLevel.debug, message) })
+  const media = await openMediaStore(context, options, { threads, log: (message) => onLog(LlamaLogLevel.debug, message) })
   const prefixStore = await openPrefixStore(options, context, onWarning)
   const createPacer = (largestStep: number, onShortSteps?: () => void) =>
     new PrefillPacer({ largestStep, stopWithinMs, onShortSteps, isInterruptible: interrupt !== undefined })
@@ -170,7 +170,7 @@ async function findDrafter(
 
 /** The projector runs where the layers of the model do. */
 async function openMediaStore(
-  model: Model,
+  context: Context,
   { mmprojPath: projectorPath, sensesPath: libraryPath }: LoadOptions,
   { threads, log }: { readonly threads: number; readonly log: (message: string) => void },
 ): Promise<MediaStore | undefined> {
@@ -180,8 +180,9 @@ async function openMediaStore(
     if (level === errorLevel) reasons.push(message.replace(/^[\w:~]+: (error: )?/, '').trim())
   }
   try {
+    const { model } = context
     const usesGpu = model.gpuLayers > 0
-    return new MediaStore(await Senses.load(model, { libraryPath, projectorPath, threads, usesGpu, onLog }), log)
+    return new MediaStore(await Senses.load(model, { libraryPath, projectorPath, threads, usesGpu, onLog }), { context, log })
   } catch (error) {
     const why = reasons.length === 0 ? '' : `: ${reasons.join('; ')}`
     throw new Error(`${messageOf(error)}${why}; set \`mmproj\` to the projector that belongs to the model`, { cause: error })

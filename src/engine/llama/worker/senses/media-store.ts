@@ -1,11 +1,17 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LruMap } from '../../../../base/lru-map.ts'
+import type { Context } from '../../binding/context.ts'
 import type { Medium, MediumParts, Senses, Slice } from '../../binding/senses.ts'
+import { Turns } from '../../binding/turns.ts'
+import type { Rounds } from '../rounds/rounds.ts'
 
 /** The hash and the bytes of a medium. */
 export type Content = { readonly sha256: string; readonly base64: string }
 
 /** The vectors of a slice. */
 export type Encoded = { readonly slice: Slice; readonly vectors: Float32Array }
+
+type Encoding = { readonly rounds: Rounds; readonly isOver: () => boolean }
 
 /** How many media are kept as pixels or samples, between the count of their tokens and their encoding. */
 const keptDecoded = 16
@@ -16,13 +22,16 @@ const keptVectorBytes = 256 * 1024 * 1024
 /** The results of a projector, by the hashes of media: later turns of a conversation send the same ones again. */
 export class MediaStore {
   readonly #senses: Senses
+  readonly #context: Context
   readonly #log: (message: string) => void
+  readonly #turns = new Turns()
   readonly #parts = new LruMap<string, { readonly parts: MediumParts }>({ max: keptParts })
   readonly #decoded = new Map<string, Promise<Medium | undefined>>()
   readonly #vectors = new LruMap<string, Float32Array>({ max: keptVectorBytes, sizeOf: ({ byteLength }) => byteLength })
 
-  constructor(senses: Senses, log: (message: string) => void) {
+  constructor(senses: Senses, { context, log }: { readonly context: Context; readonly log: (message: string) => void }) {
     this.#senses = senses
+    this.#context = context
     this.#log = log
   }
 
@@ -42,26 +51,44 @@ export class MediaStore {
   /** The vectors of a slice, if it was encoded before. */
   known(sha256: string, part: number): Encoded | undefined {
     const slice = this.#parts.get(sha256)?.parts[part]
-    const vectors = this.#vectors.get(`${sha256} ${part}`)
+    const vectors = this.#vectors.get(keyOf(sha256, part))
     return slice?.type === 'slice' && vectors !== undefined ? { slice, vectors } : undefined
   }
 
-  /** Encodes a slice, unless that was done meanwhile. */
-  async encode(content: Content, part: number): Promise<Encoded> {
-    const known = this.known(content.sha256, part)
-    if (known !== undefined) return known
-    const parts = await this.partsOf(content)
-    const slice = parts?.[part]
-    const medium = await this.#decode(content)
-    if (medium === undefined || slice?.type !== 'slice') throw new Error('a medium that was decoded before cannot be any more')
-    const startedMs = performance.now()
-    const vectors = await medium.encode(part)
-    this.#log(`encoded ${slice.tokens} tokens of a medium in ${Math.round(performance.now() - startedMs)} ms`)
-    this.#vectors.set(`${content.sha256} ${part}`, vectors)
-    if (parts?.every((each, index) => each.type === 'text' || this.known(content.sha256, index) !== undefined)) {
-      this.#drop(content.sha256)
+  /** Encodes a slice, unless that was done meanwhile; one after the other, so that one that is over does not begin. */
+  encode(content: Content, part: number, reading: Encoding): Promise<Encoded | 'over'> {
+    return this.#turns.take(async () => {
+      const { sha256 } = content
+      const known = this.known(sha256, part)
+      if (known !== undefined) return known
+      if (reading.isOver()) return 'over'
+      const slice = (await this.partsOf(content))?.[part]
+      const medium = await this.#decode(content)
+      if (medium === undefined || slice?.type !== 'slice') throw new Error('a medium that was decoded before cannot be any more')
+      const startedMs = performance.now()
+      const vectors = await this.#compute(() => medium.encode(part), reading)
+      if (vectors === 'over') return 'over'
+      this.#log(`encoded ${slice.tokens} tokens of a medium in ${Math.round(performance.now() - startedMs)} ms`)
+      this.#vectors.set(keyOf(sha256, part), vectors)
+      const isEncoded = medium.parts.every(({ type }, index) => type === 'text' || this.known(sha256, index) !== undefined)
+      if (isEncoded) this.#drop(sha256)
+      return { slice, vectors }
+    })
+  }
+
+  /** On the CPU beside the passes of streams, which get slower but do not wait; on a GPU, which is fast, in a round. */
+  async #compute(encode: () => Promise<Float32Array>, { rounds, isOver }: Encoding): Promise<Float32Array | 'over'> {
+    const context = this.#context
+    if (context.model.llama.gpu === false) return context.beside(encode)
+    let vectors: Float32Array | 'over' = 'over'
+    const inRound = async () => {
+      if (isOver()) return
+      // The passes of this round come first.
+      await nextTurn()
+      vectors = await context.betweenPasses(encode)
     }
-    return { slice, vectors }
+    await rounds.join('prompts', inRound, { isOver })
+    return vectors
   }
 
   #decode({ sha256, base64 }: Content): Promise<Medium | undefined> {
@@ -79,4 +106,8 @@ export class MediaStore {
     this.#decoded.delete(sha256)
     void decoded?.then((medium) => medium?.release())
   }
+}
+
+function keyOf(sha256: string, part: number): string {
+  return `${sha256} ${part}`
 }
