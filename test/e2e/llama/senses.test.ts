@@ -52,8 +52,9 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
       await writeRandomProjector(mmproj, { embeddingLength: width, type })
       return { id, source, mmproj }
     }
-    const made = await Promise.all(others.map(filesOf))
     const random = { source: await randomModel(), mmproj: await randomProjector() }
+    const made = await Promise.all(others.map(filesOf))
+    const madeOf = (id: string) => made.find((each) => each.id === id) ?? random
     const damaged = join(folder, 'damaged-mmproj.gguf')
     await writeFile(damaged, (await readFile(random.mmproj)).subarray(0, 9000))
     const server = { engine: 'llama-server' as const, binary: llamaServerBinary ?? '' }
@@ -62,6 +63,8 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
         { engine: 'llama', id: 'seeing', ...seeing, ...settings },
         { engine: 'llama', id: 'random', ...random, ...settings },
         ...made.map((files) => ({ engine: 'llama' as const, ...files, ...settings })),
+        { engine: 'llama', id: 'keeping', ...seeing, ...settings, slots: 1, prefixCache: { maxBytes: 1e9, minTokens: 64 } },
+        { engine: 'llama', ...madeOf('mutual'), id: 'narrow', ...settings, batchSize: 8 },
         { engine: 'llama', id: 'damaged', source: seeing.source, mmproj: damaged, ...settings },
         { engine: 'llama', id: 'mismatched', source: seeing.source, mmproj: random.mmproj, ...settings },
         ...(llamaServerBinary === undefined
@@ -203,7 +206,7 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
     })
   })
 
-  test('the next turn computes only what is new, and encodes nothing', async () => {
+  test('the next turn computes only what is new, and encodes nothing', { tags: ['gpu'] }, async () => {
     const seen = picture()
     const opening: Turn = ['user', [seen, 'How many shapes are there?']]
     const { text, inputTokens } = await chat('seeing', [opening])
@@ -213,7 +216,7 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
     expect(encoded()).toBe(before)
   })
 
-  test('another picture in the same place is not taken for the first', async () => {
+  test('another picture in the same place is not taken for the first', { tags: ['gpu'] }, async () => {
     const circles = await chat('seeing', [['user', [picture('circle'), 'Is this a square or a circle?']]])
     const squares = await chat('seeing', [['user', [picture('square'), 'Is this a square or a circle?']]])
     expect([circles.text, squares.text]).toEqual(['circle', 'square'])
@@ -270,7 +273,32 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
     expect(other.text).toBe('2')
   })
 
-  test('all choices of a request see the picture', async () => {
+  test('a prefix with a picture returns from the disk, to its own picture only', async () => {
+    const [first, second] = [picture('circle'), picture('square')]
+    const words = 'The cat sat on the mat. '.repeat(20)
+    const about = (seen: Buffer): Turn[] => [['user', [words, seen, 'Is this a square or a circle?']]]
+    const { text } = await chat('keeping', about(first))
+    await chat('keeping', [['user', ['Some birds fly over our sea. '.repeat(20)]]])
+    const again = await chat('keeping', about(first))
+    expect(again).toMatchObject({ text, cached: expect.toSatisfy((cached) => cached > again.inputTokens - 20) })
+    const other = await chat('keeping', about(second))
+    expect(other.cached).toBeLessThan(again.cached ?? 0)
+    expect(other.text).toBe((await chat('seeing', about(second))).text)
+  })
+
+  test('a picture that needs a longer pass than there is is refused with both numbers', async () => {
+    const content = [
+      { type: 'image_url', image_url: { url: dataUrl(picture()) } },
+      { type: 'text', text: 'look' },
+    ]
+    const { status, text } = await send('/v1/chat/completions', { model: 'narrow', messages: [{ role: 'user', content }] })
+    expect({ status, text }).toMatchObject({
+      status: 400,
+      text: expect.stringMatching(/has 16 tokens.*a pass has 8.*`batchSize`/),
+    })
+  })
+
+  test('all choices of a request see the picture', { tags: ['gpu'] }, async () => {
     const content = [
       { type: 'image_url', image_url: { url: dataUrl(picture()) } },
       { type: 'text', text: 'How many shapes are there?' },

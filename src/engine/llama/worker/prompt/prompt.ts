@@ -63,7 +63,7 @@ export function markedPrompt(prompt: Prompt): MarkedPrompt | undefined {
 
 /** As `tokenizeSegmentsNow`, with media. */
 export async function tokenizeWithMedia(
-  { model, media: store }: Pick<WorkerModel, 'model' | 'media'>,
+  { model, context, media: store }: Pick<WorkerModel, 'model' | 'context' | 'media'>,
   segments: readonly PromptSegment[],
   { media, marks }: MarkedPrompt,
 ): Promise<PlacedPrompt> {
@@ -71,6 +71,7 @@ export async function tokenizeWithMedia(
   const placed = await placeMedia(marks.split(segments, media), media, {
     tokenize: (segment, index) => tokenize(model, segment, index),
     store,
+    longestPass: context.batchSize,
   })
   const { bos, shouldPrependBosToken } = model.tokens
   return shouldPrependBosToken && bos !== null && placed.tokens[0] !== bos ? withFirst(bos, placed) : placed

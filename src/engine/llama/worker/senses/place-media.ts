@@ -21,11 +21,18 @@ type PlacedMedium = { readonly index: number; readonly start: number; readonly t
 /** `segment` and its index, among texts. */
 type Tokenize = (segment: Extract<MarkedSegment, { text: string }>, index: number) => readonly number[]
 
-/** Puts the tokens of texts and media together. Throws `invalid-request` for media that cannot be decoded. */
+type Placing = {
+  readonly tokenize: Tokenize
+  readonly store: Pick<MediaStore, 'partsOf'>
+  /** In tokens. */
+  readonly longestPass: number
+}
+
+/** Puts the tokens of texts and media together. Throws `invalid-request` for media that cannot be decoded, or computed. */
 export async function placeMedia(
   segments: readonly MarkedSegment[],
   media: readonly PromptMedium[],
-  { tokenize, store }: { readonly tokenize: Tokenize; readonly store: Pick<MediaStore, 'partsOf'> },
+  { tokenize, store, longestPass }: Placing,
 ): Promise<PlacedPrompt> {
   const tokens: number[] = []
   const slices: PlacedSlice[] = []
@@ -41,6 +48,7 @@ export async function placeMedia(
     for (const [part, each] of (await partsOf(medium, store)).entries()) {
       if (each.type === 'text') tokens.push(...each.tokens)
       else {
+        if (!each.isCausal && each.tokens > longestPass) throw tooLong(medium, each.tokens, longestPass)
         slices.push({ start: tokens.length, tokens: each.tokens, positions: each.positions, sha256, part })
         tokens.push(...placeholdersOf(sha256, part, each.tokens))
       }
@@ -54,6 +62,13 @@ export async function placeMedia(
 export function withFirst(token: number, { tokens, slices, media }: PlacedPrompt): PlacedPrompt {
   const later = <P extends { readonly start: number }>(place: P): P => ({ ...place, start: place.start + 1 })
   return { tokens: [token, ...tokens], slices: slices.map(later), media: media.map(later) }
+}
+
+function tooLong({ kind, at }: PromptMedium, tokens: number, longestPass: number): AppError {
+  const message =
+    `${field(...at)}: this ${kind} has ${tokens} tokens, which this model must compute in one pass, and a pass has ${longestPass}: ` +
+    'send a smaller one, or set a larger `batchSize` of the model'
+  return new AppError('invalid-request', message, { at })
 }
 
 async function partsOf({ kind, bytes, at }: PromptMedium, store: Pick<MediaStore, 'partsOf'>): Promise<MediumParts> {
