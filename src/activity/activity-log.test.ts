@@ -157,14 +157,15 @@ describe('a request', () => {
     request.onLoading(() => (progress === undefined ? undefined : { state: 'loading', progress }))
     expect(stateOf(state)).toEqual({ type: 'loading', place: { state: 'loading', progress: 0.4 } })
     progress = undefined
-    request.observe({ type: 'start', model: 'm', warnings: [], divergedAt: ['prompt', 'messages', 3] })
+    const diverged = { at: ['prompt', 'messages', 3], part: 'text', kind: 'date', missedTokens: 9 } as const
+    request.observe({ type: 'start', model: 'm', warnings: [], diverged })
     expect(stateOf(state)).toEqual({ type: 'reading-prompt' })
     request.observe({ type: 'prompt-read', inputTokens: 9, cachedInputTokens: 4 })
     for (const text of ['a', 'b']) request.observe({ type: 'raw-text', choice: 0, text })
     expect(state.log.find('a', everyone)).toMatchObject({
       state: { type: 'generating' },
       usage: { inputTokens: 9, cachedInputTokens: 4, outputTokens: 2 },
-      divergedAt: 'prompt.messages[3]',
+      diverged,
     })
     request.ended({ ...record, timings: { queueMs: 2 }, finishReasons: ['stop'] })
     state.clock.ms += 7

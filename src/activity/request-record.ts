@@ -2,10 +2,9 @@ import { addUsage } from '../canonical/add-usage.ts'
 import type { AttemptEnd, AttemptStart } from '../contract/attempts.ts'
 import type { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
-import { formatPath } from '../contract/field.ts'
 import type { LoadPlace, OnLoading, OnQueued, QueuePosition } from '../contract/scheduler.ts'
 import type { RequestSnapshot, RequestState, SeenAttempt } from '../contract/server/activity.ts'
-import type { FinishReason, GenerationRecord, Timings, Usage } from '../contract/usage.ts'
+import type { FinishReason, GenerationRecord, PromptChange, Timings, Usage } from '../contract/usage.ts'
 import type { ArrivedCall, WatchedRequest } from '../contract/watch.ts'
 
 /** State that the records of a process share. */
@@ -52,7 +51,7 @@ export class RequestRecord implements WatchedRequest {
   #finishReasons: readonly FinishReason[] | undefined = undefined
   #outcome: GenerationRecord['outcome'] | undefined = undefined
   #error: RequestSnapshot['error'] = undefined
-  #divergedAt: string | undefined = undefined
+  #diverged: PromptChange | undefined = undefined
   #attempts: SeenAttempt[] | undefined = undefined
   #servedBy: string | undefined = undefined
 
@@ -96,7 +95,7 @@ export class RequestRecord implements WatchedRequest {
       this.#outcome = undefined
       this.#model = event.model
       this.#inputTokens = event.inputTokens ?? 0
-      if (event.divergedAt !== undefined) this.#divergedAt = formatPath(event.divergedAt)
+      if (event.diverged !== undefined) this.#diverged = event.diverged
     } else if (event.type === 'prompt-read') {
       this.#phase = 'generating'
       this.#inputTokens = event.inputTokens
@@ -178,7 +177,7 @@ export class RequestRecord implements WatchedRequest {
     const { id, requestId, owner, route, session } = this.call
     const usage = this.#usage ?? this.#running()
     const [endedAtMs, model, requestedModel] = [this.#endedAtMs, this.#model, this.#requestedModel]
-    const [timings, finishReasons, error, divergedAt] = [this.#timings, this.#finishReasons, this.#error, this.#divergedAt]
+    const [timings, finishReasons, error, diverged] = [this.#timings, this.#finishReasons, this.#error, this.#diverged]
     return {
       id,
       requestId,
@@ -193,7 +192,7 @@ export class RequestRecord implements WatchedRequest {
       ...(usage !== undefined && { usage }),
       ...(timings !== undefined && { timings }),
       ...(finishReasons !== undefined && { finishReasons }),
-      ...(divergedAt !== undefined && { divergedAt }),
+      ...(diverged !== undefined && { diverged }),
       ...(error !== undefined && this.stopped === undefined && { error }),
       ...(this.stopped !== undefined && { stopped: this.stopped }),
       ...(this.#attempts !== undefined && { attempts: [...this.#attempts] }),

@@ -2,7 +2,7 @@ import type { AppError } from './errors.ts'
 import type { CanonicalPath } from './field.ts'
 import type { Annotation, JsonObject, ToolCallState } from './request.ts'
 import type { ServerToolKind, ToolOutcome } from './server-tool.ts'
-import type { FinishReason, Timings, Usage } from './usage.ts'
+import type { ComparedPrompt, FinishReason, PromptChange, Timings, Usage } from './usage.ts'
 
 export type { FinishReason, Timings, Usage } from './usage.ts'
 
@@ -46,8 +46,10 @@ export type StartEvent = {
   readonly reasons?: true
   /** Places of the request that the model does not see, such as names that its template does not print. */
   readonly ignored?: readonly CanonicalPath[]
-  /** The first place that differs from the conversation's previous turn: what follows cannot come from a prompt cache. */
-  readonly divergedAt?: CanonicalPath
+  /** How the prompt differs from the conversation's previous turn. */
+  readonly diverged?: PromptChange
+  /** How it differs from the prompt of the reply in `comparesWith`. */
+  readonly compared?: ComparedPrompt
   /** Messages for the caller, such as approximations. */
   readonly warnings: readonly string[]
 }

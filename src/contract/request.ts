@@ -313,6 +313,8 @@ export type GenerationRequest = {
   readonly tellsInputFirst?: true
   /** Engines with slots of their own keep the prompt in its slot while another one is free. */
   readonly pinsPrompt?: true
+  /** The id of an earlier reply of the caller: the reply tells how its prompt differs from that one's. */
+  readonly comparesWith?: string
   /** The reply reports how far the prompt has been read, if the engine reports it. */
   readonly tellsProgress?: true
   /** Absent: until the model stops or the context is full. 0, only with `promptTokens`: read the prompt only. */

@@ -1,4 +1,6 @@
 import type { ErrorCode } from './errors.ts'
+import type { CanonicalPath } from './field.ts'
+import type { MediaKind } from './media.ts'
 
 /**
  * Why a choice ended. `length`: the request's token limit; `context-full`: the model's context; `refusal`: the model declined;
@@ -47,6 +49,60 @@ export type Timings = {
   readonly totalMs?: number
 }
 
+/** What differs: `setting` is one that a template may print, `message` or `tool` a whole one. */
+export type ChangedPart =
+  | 'model'
+  | 'setting'
+  | 'tool'
+  | 'message'
+  | 'text'
+  | 'reasoning'
+  | 'refusal'
+  | 'tool-call'
+  | 'tool-result'
+  | MediaKind
+
+/**
+ * How it differs. `date`, `number`, `id`, `path` and `spacing`: in nothing else; `bytes`: media with other bytes; `value`: another setting
+ * or model; `text`: in another way.
+ */
+export type ChangeKind =
+  | 'date'
+  | 'number'
+  | 'id'
+  | 'path'
+  | 'spacing'
+  | 'text'
+  | 'bytes'
+  | 'order'
+  | 'added'
+  | 'removed'
+  | 'value'
+
+/** A text before and now, and the equal text around the difference. */
+export type ChangedTexts = {
+  readonly lead: string
+  readonly before: string
+  readonly now: string
+  readonly trail: string
+}
+
+/** The first difference between a prompt and an earlier one: what follows it cannot come from a prompt cache. */
+export type PromptChange = {
+  readonly at: CanonicalPath
+  readonly part: ChangedPart
+  /** Absent: the earlier text is forgotten. */
+  readonly kind?: ChangeKind
+  /** It is in the system messages that the conversation begins with. */
+  readonly isSystem?: true
+  /** An estimate of the tokens that a cache could have had. */
+  readonly missedTokens: number
+  readonly texts?: ChangedTexts
+}
+
+/** The outcome of a comparison that a request asks for: with the prompt of an earlier reply, which is not always known. */
+export type ComparedPrompt = PromptChange | 'same' | 'unknown'
+
 /** The record of an ended generation. */
 export type GenerationRecord = {
   readonly id: string
@@ -59,4 +115,6 @@ export type GenerationRecord = {
   readonly timings?: Timings
   /** For the choices that ended. */
   readonly finishReasons?: readonly FinishReason[]
+  /** How the prompt differs from the conversation's previous turn. */
+  readonly diverged?: PromptChange
 }

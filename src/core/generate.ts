@@ -63,7 +63,9 @@ export function generate(deps: GenerateDeps, asked: GenerationRequests, context:
       /** The model whose failure the request reports. */
       let first = model
       let copy: MirroredCopy | undefined
-      let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings' | 'finishReasons'> = { outcome: 'engine-failed' }
+      let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings' | 'finishReasons' | 'diverged'> = {
+        outcome: 'engine-failed',
+      }
       let failure: AppError | undefined
       try {
         const requests = namesTemplate(asked) ? await withTemplates(deps, asked, context) : asked
@@ -71,7 +73,7 @@ export function generate(deps: GenerateDeps, asked: GenerationRequests, context:
         if (copy !== undefined) runCopy(deps, copy)
         const chosen = chooseVersion(context, requests[0], deps.others)
         first = chosen.model
-        const { end, finishReasons } = await runWithFallback(context, {
+        const { end, finishReasons, diverged } = await runWithFallback(context, {
           chosen,
           others: deps.others,
           emit,
@@ -86,6 +88,7 @@ export function generate(deps: GenerateDeps, asked: GenerationRequests, context:
           end.type === 'error'
             ? { outcome: end.error.code, finishReasons }
             : { outcome: isCut ? 'cancelled' : 'ok', usage: end.usage, timings: end.timings, finishReasons }
+        if (diverged !== undefined) outcome = { ...outcome, diverged }
       } catch (error) {
         failure = AppError.from(error)
         outcome = { outcome: failure.code }

@@ -11,10 +11,10 @@ import type { Validator } from '../contract/validator.ts'
 import { runCheckedWhole } from './checked-whole.ts'
 import { createCallCheck, toolsToCheck } from './checks/check-calls.ts'
 import { createOutputCheck, needsOutputCheck, type OutputCheck } from './checks/check-output.ts'
-import { ignoredByTemplate } from './checks/ignored-by-template.ts'
+import { ignoredByTemplate, mayPrint } from './checks/ignored-by-template.ts'
 import { refuseUnhonoured } from './checks/refuse-unhonoured.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
-import type { ConversationTurn } from './prefix/prefix-memory.ts'
+import type { ConversationTurn, Noted } from './prefix/prefix-memory.ts'
 import { type Fitting, prepareAgain, prepareFitting, type Shortening } from './prepare-fitting.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { finishOfCancelled, RunObserver } from './run-observer.ts'
@@ -29,7 +29,7 @@ export type StepDeps = {
   /** The operator's preset in use. */
   readonly presets?: { readonly inUse: (Pick<PresetInUse, 'name'> & Partial<PresetInUse>) | undefined }
   /** Finds where a conversation differs from its turn before. */
-  readonly prefixes?: { note(turn: ConversationTurn): CanonicalPath | undefined }
+  readonly prefixes?: { note(turn: ConversationTurn): Noted }
 } & Shortening
 
 type Step = {
@@ -78,7 +78,7 @@ export async function runStep(
       isValidated,
       shortened,
       preset: presets?.inUse,
-      divergedAt: findDivergence(prefixes, request, context),
+      noted: compareTurn(prefixes, request, { context, inputTokens: prepared.inputTokens }),
       ignored: [...ignoredByTemplate(request, model.engine), ...ignoredKeys(request, prepared), ...(prepared.ignored ?? [])],
     })
     context.watch?.observe(start)
@@ -136,19 +136,26 @@ type Beginning = {
   readonly isValidated: boolean
   readonly shortened: StartEvent['shortened']
   readonly preset: { readonly name: string | undefined } | undefined
-  readonly divergedAt: CanonicalPath | undefined
+  readonly noted: Noted | undefined
   readonly ignored: readonly CanonicalPath[]
 }
 
-function findDivergence(
+type Known = { readonly context: RequestContext; readonly inputTokens: number | undefined }
+
+/** Compares a conversation with what it was before. */
+function compareTurn(
   prefixes: StepDeps['prefixes'],
-  { prompt, forwarded }: GenerationRequest,
-  { principal, model, session = forwarded?.promptCacheKey }: RequestContext,
-): CanonicalPath | undefined {
-  return prompt.type === 'chat' ? prefixes?.note({ owner: principal.id, model: model.id, session, prompt }) : undefined
+  request: GenerationRequest,
+  { context: { principal, model, session = request.forwarded?.promptCacheKey }, inputTokens }: Known,
+): Noted | undefined {
+  const { id, prompt, reasoning, toolChoice, comparesWith } = request
+  if (prompt.type !== 'chat') return undefined
+  const isPrinted = (setting: CanonicalPath) => mayPrint(setting, prompt, model.engine)
+  const asked = { id, prompt, reasoning, toolChoice, comparesWith, inputTokens, isPrinted }
+  return prefixes?.note({ owner: principal.id, model: model.id, session, ...asked })
 }
 
-function startEvent(model: string, { prepared, isValidated, shortened, preset, divergedAt, ignored }: Beginning): StartEvent {
+function startEvent(model: string, { prepared, isValidated, shortened, preset, noted, ignored }: Beginning): StartEvent {
   const { inputTokens } = prepared
   const structured = isValidated && prepared.structured === 'partial' ? 'validated' : prepared.structured
   return {
@@ -160,7 +167,7 @@ function startEvent(model: string, { prepared, isValidated, shortened, preset, d
     ...(shortened !== undefined && { shortened }),
     ...(prepared.outputFormat?.reasoning !== undefined && { reasons: true as const }),
     ...(preset !== undefined && { preset: preset.name ?? 'unnamed' }),
-    ...(divergedAt !== undefined && { divergedAt }),
+    ...noted,
     ...(ignored.length > 0 && { ignored }),
   }
 }

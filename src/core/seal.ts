@@ -1,11 +1,13 @@
 import type { Emit } from '../base/emit.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EventOf, FinishReason, GenerationEvent } from '../contract/event.ts'
+import type { PromptChange } from '../contract/usage.ts'
 
-/** The last event of a generation, and how its choices ended. */
+/** The last event of a generation, how its choices ended, and how its prompt differs from the turn before. */
 export type SealedEnd = {
   readonly end: EventOf<'usage' | 'error'>
   readonly finishReasons: readonly FinishReason[]
+  readonly diverged: PromptChange | undefined
 }
 
 /**
@@ -21,12 +23,14 @@ export async function seal(
   let state = 'waiting' as 'waiting' | 'open'
   let end = undefined as SealedEnd['end'] | undefined
   const finishReasons: FinishReason[] = []
+  let diverged: PromptChange | undefined
   try {
     await run((event) => {
       if (end !== undefined) return undefined
       if (event.type === 'error') throw event.error
       if (event.type === 'usage') end = event
-      else if (event.type !== 'start') {
+      else if (event.type === 'start') diverged = event.diverged
+      else {
         state = 'open'
         if (event.type === 'finish') finishReasons.push(event.reason)
       }
@@ -34,15 +38,15 @@ export async function seal(
     })
     if (end === undefined)
       throw new AppError('engine-failed', 'the engine ended its stream without saying how it finished; try again')
-    return { end, finishReasons }
+    return { end, finishReasons, diverged }
   } catch (error) {
     // The reply is complete; a failed cleanup does not concern the caller.
-    if (end !== undefined) return { end, finishReasons }
+    if (end !== undefined) return { end, finishReasons, diverged }
     // After an abort, any error of the engine, such as an `AbortError` of its own, is a consequence of it.
     const failure = AppError.from(signal.aborted ? signal.reason : error)
     if (state === 'waiting') throw failure
     const failed: SealedEnd['end'] = { type: 'error', error: failure }
     await emit(failed)
-    return { end: failed, finishReasons }
+    return { end: failed, finishReasons, diverged }
   }
 }

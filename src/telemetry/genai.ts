@@ -1,3 +1,4 @@
+import { placeOfChange } from '../canonical/place-of-change.ts'
 import type { AttemptEnd, AttemptStart } from '../contract/attempts.ts'
 import type { ArrivedRequest, SentReply } from '../contract/tracing.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
@@ -25,7 +26,7 @@ export type RequestFacts = {
 /** The attributes of a request's span, by OpenTelemetry's conventions for generative AI and HTTP; no texts of prompts or replies. */
 export function requestAttributes({ request, reply, operation, model, record }: RequestFacts): Attributes {
   const isUse = operation !== undefined
-  const { timings, usage } = record ?? {}
+  const { timings, usage, diverged } = record ?? {}
   return {
     'http.request.method': request.method,
     'http.route': request.route,
@@ -44,6 +45,10 @@ export function requestAttributes({ request, reply, operation, model, record }: 
     'gen_ai.usage.output_tokens': usage?.outputTokens,
     'gen_ai.usage.cache_read.input_tokens': usage?.cachedInputTokens,
     'gen_ai.usage.reasoning.output_tokens': usage?.reasoningTokens,
+    'dragoman.prompt.diverged_at': diverged && placeOfChange(diverged),
+    'dragoman.prompt.diverged_part': diverged?.part,
+    'dragoman.prompt.change': diverged?.kind,
+    'dragoman.prompt.missed_tokens': diverged?.missedTokens,
   }
 }
 

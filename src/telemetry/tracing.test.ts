@@ -102,6 +102,22 @@ test('a request and its attempts are one trace, with what they cost', () => {
   })
 })
 
+test('a span says how the prompt differs from the turn before, without names that a caller wrote', () => {
+  const { begin, spans } = create()
+  const request = begin()
+  request.generationBegan?.()
+  const at = ['prompt', 'templateVariables', 'plover']
+  const diverged = { at, part: 'setting', kind: 'value', missedTokens: 900 } as const
+  request.generationEnded?.({ ...record, diverged })
+  request.replied(answered)
+  expect(attributesOf(spans[0] ?? expect.unreachable())).toMatchObject({
+    'dragoman.prompt.diverged_at': 'prompt.templateVariables',
+    'dragoman.prompt.diverged_part': 'setting',
+    'dragoman.prompt.change': 'value',
+    'dragoman.prompt.missed_tokens': '900',
+  })
+})
+
 test('the trace of a caller is continued, with its state', () => {
   const { begin, spans } = create()
   const [traceId, spanId] = ['a'.repeat(32), 'b'.repeat(16)]

@@ -63,6 +63,26 @@ Of a constrained output, the header \`x-dragoman-structured\` says how the const
 more, with another seed, where the reply is not streamed; then it is HTTP 502 \`invalid_output\`. In a stream the header is sent before the
 text: \`validated\` means that an error event, instead of a finish reason, ends a text that breaks the constraint. Truncated text is not checked: a whole reply with one says \`partial\`, a stream has its finish
 reason (\`length\`).
+
+## Where a prompt differs
+
+What follows a change of an earlier message cannot come from a prompt cache. A turn of a conversation that differs from the turn before says where, how, and
+about how many tokens no cache can have: \`x-dragoman-prefix: messages[3];part=text;change=date;missed=18412\`. \`part\` is \`text\`, \`reasoning\`,
+\`tool-call\`, \`tool-result\`, \`image\` …, or a whole \`message\` or \`tool\`, or a \`setting\`.
+
+| \`change\` | the first difference |
+| --- | --- |
+| \`date\`, \`number\` | only dates and times, or numbers, such as a countdown of tokens |
+| \`id\`, \`path\` | only ids of calls or sessions, or paths: a folder, the state of a repository |
+| \`spacing\` | only white space, ends of lines, or the Unicode form of characters |
+| \`text\`, \`bytes\` | a text in another way; media with other bytes |
+| \`order\` | the same tools in another order |
+| \`added\`, \`removed\` | a message, a part such as reasoning or an image, a tool, or text inside of one |
+| \`value\` | a setting, such as an effort, unless the chat template is known to print it only behind all messages |
+| absent | the earlier text is no longer in memory |
+
+\`diagnostics.previous_message_id\` in Messages and \`prompt_cache_options.comparison_response_id\` in Responses compare with any reply that the process
+remembers, in Anthropic's and OpenAI's words. Turns of different keys are never compared.
 `
 
 /** The content of `docs/protocols.md`. */

@@ -6,6 +6,10 @@ import { openSocket } from '../../../test/support/http/responses-socket.ts'
 /** What spans may say. Of these, a caller writes only the name of a model. */
 const allowed = [
   'dragoman.key',
+  'dragoman.prompt.change',
+  'dragoman.prompt.diverged_at',
+  'dragoman.prompt.diverged_part',
+  'dragoman.prompt.missed_tokens',
   'dragoman.queue.duration',
   'error.type',
   'gen_ai.operation.name',

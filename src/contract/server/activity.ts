@@ -2,7 +2,7 @@ import type { AttemptOutcome } from '../attempts.ts'
 import type { CancelReason } from '../context.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { LoadPlace } from '../scheduler.ts'
-import type { FinishReason, Timings, Usage } from '../usage.ts'
+import type { FinishReason, PromptChange, Timings, Usage } from '../usage.ts'
 import type { ArrivedCall, WatchedRequest } from '../watch.ts'
 
 /** `preparing`: the request is being read, and its references fetched. */
@@ -21,7 +21,7 @@ export type SeenAttempt = {
   readonly isCacheHit?: true
 }
 
-/** A request for display: everything but its content. */
+/** A request for display: everything but its content, with the exception of `diverged`. */
 export type RequestSnapshot = Omit<ArrivedCall, 'hasNoReply'> & {
   /** Milliseconds of the epoch. */
   readonly startedAtMs: number
@@ -33,8 +33,8 @@ export type RequestSnapshot = Omit<ArrivedCall, 'hasNoReply'> & {
   readonly usage?: Usage
   readonly timings?: Timings
   readonly finishReasons?: readonly FinishReason[]
-  /** Where the conversation differs from its previous turn: what follows cannot come from a cache. */
-  readonly divergedAt?: string
+  /** How the conversation differs from its previous turn. Only the caller of both may see its texts. */
+  readonly diverged?: PromptChange
   readonly error?: { readonly code: ErrorCode; readonly message?: string }
   readonly stopped?: { readonly reason: CancelReason; readonly by?: string; readonly limit?: string }
   /** At servers of a remote model, in order. */

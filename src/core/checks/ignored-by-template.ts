@@ -40,6 +40,21 @@ export function ignoredByTemplate(
   ]
 }
 
+/** Whether the template may print a setting of a request before the end of a prompt, where the output begins; true if it is unknown. */
+export function mayPrint(
+  [first, field, name]: CanonicalPath,
+  prompt: ChatPrompt,
+  engine: { readonly facts: Pick<EngineFacts, 'chatTemplate' | 'chatTemplateName'> },
+): boolean {
+  const source = sourceFor(prompt, engine)?.replace(/\{#.*?#\}/gs, '')
+  if (source === undefined || first === 'toolChoice' || field === 'template') return true
+  const end = source.lastIndexOf('add_generation_prompt')
+  const before = end === -1 ? source : source.slice(0, end)
+  if (field === 'templateVariables') return typeof name === 'string' && before.includes(name)
+  if (field === 'preserve') return preserveNames.test(before)
+  return [switchNames, otherSwitchNames, effortNames].some((one) => one.test(before))
+}
+
 /** The source of the template that renders the prompt. */
 function sourceFor(
   { template }: ChatPrompt,

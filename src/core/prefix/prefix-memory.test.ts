@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { assistant, call, reasoning, text } from '../../../test/support/parts.ts'
+import type { CanonicalPath } from '../../contract/field.ts'
 import { type Message, plainChat, type Tool } from '../../contract/request.ts'
-import { type ConversationTurn, PrefixMemory } from './prefix-memory.ts'
+import { type ConversationTurn, type Noted, PrefixMemory } from './prefix-memory.ts'
 
 const system: Message = { role: 'system', content: [text('Be brief.')] }
 const user: Message = { role: 'user', content: [text('hi')] }
@@ -11,19 +12,25 @@ const more: Message = { role: 'user', content: [text('and?')] }
 
 function turn(
   messages: readonly Message[],
-  fields: Partial<ConversationTurn> = {},
+  fields: Partial<Omit<ConversationTurn, 'prompt'>> = {},
   tools: readonly Tool[] = [],
 ): ConversationTurn {
-  return { owner: 'a', model: 'm', session: 's', prompt: { type: 'chat', ...plainChat, messages, tools }, ...fields }
+  return { id: 'r', owner: 'a', model: 'm', session: 's', prompt: { type: 'chat', ...plainChat, messages, tools }, ...fields }
+}
+
+/** The place of a difference, without the part inside a message or the tool. */
+function placeOf({ diverged }: Noted): CanonicalPath | undefined {
+  const [, list, index] = diverged?.at ?? []
+  return diverged && (list === 'tools' ? ['prompt', 'tools'] : ['prompt', String(list), Number(index)])
 }
 
 const told = [system, user, thought, result]
 
 test('a conversation that continues has not diverged', () => {
   const memory = new PrefixMemory()
-  expect(memory.note(turn([system, user]))).toBeUndefined()
-  expect(memory.note(turn(told))).toBeUndefined()
-  expect(memory.note(turn([...told, assistant(text('r')), more]))).toBeUndefined()
+  expect(memory.note(turn([system, user]))).toEqual({})
+  expect(memory.note(turn(told))).toEqual({})
+  expect(memory.note(turn([...told, assistant(text('r')), more]))).toEqual({})
 })
 
 test.each<[string, readonly Message[], number]>([
@@ -35,21 +42,21 @@ test.each<[string, readonly Message[], number]>([
 ])('a changed %s is named by its message', (_, changed, index) => {
   const memory = new PrefixMemory()
   memory.note(turn(told))
-  expect(memory.note(turn([...changed, more]))).toEqual(['prompt', 'messages', index])
+  expect(placeOf(memory.note(turn([...changed, more])))).toEqual(['prompt', 'messages', index])
 })
 
 test('changed tools are named, and tools that a search found are not', () => {
   const memory = new PrefixMemory()
   memory.note(turn(told, {}, [{ name: 'f' }]))
-  expect(memory.note(turn([...told, more], {}, [{ name: 'f' }, { name: 'g', isDeferred: true }]))).toBeUndefined()
-  expect(memory.note(turn([...told, more, more], {}, [{ name: 'g' }, { name: 'f' }]))).toEqual(['prompt', 'tools'])
+  expect(memory.note(turn([...told, more], {}, [{ name: 'f' }, { name: 'g', isDeferred: true }]))).toEqual({})
+  expect(placeOf(memory.note(turn([...told, more, more], {}, [{ name: 'g' }, { name: 'f' }])))).toEqual(['prompt', 'tools'])
 })
 
 test('without a session, the first question stands for it', () => {
   const memory = new PrefixMemory()
   memory.note(turn(told, { session: undefined }))
   const changed = [{ ...system, content: [text('At noon.')] }, user, thought, result, more]
-  expect(memory.note(turn(changed, { session: undefined }))).toEqual(['prompt', 'messages', 0])
+  expect(placeOf(memory.note(turn(changed, { session: undefined })))).toEqual(['prompt', 'messages', 0])
 })
 
 test.each([
@@ -59,7 +66,7 @@ test.each([
 ])('%s sees nothing of it', (_, fields) => {
   const memory = new PrefixMemory()
   memory.note(turn(told))
-  expect(memory.note(turn([{ ...system, content: [text('Be long.')] }, user, thought, result, more], fields))).toBeUndefined()
+  expect(memory.note(turn([{ ...system, content: [text('Be long.')] }, user, thought, result, more], fields))).toEqual({})
 })
 
 test('the conversation that was quiet for the longest time is forgotten', () => {
@@ -68,8 +75,8 @@ test('the conversation that was quiet for the longest time is forgotten', () => 
   memory.note(turn(told, { session: 'old' }))
   memory.note(turn(told, { session: 'young' }))
   memory.note(turn(told, { session: 'new' }))
-  expect(memory.note(turn(changed, { session: 'old' }))).toBeUndefined()
-  expect(memory.note(turn(changed, { session: 'new' }))).toEqual(['prompt', 'messages', 0])
+  expect(memory.note(turn(changed, { session: 'old' }))).toEqual({})
+  expect(placeOf(memory.note(turn(changed, { session: 'new' })))).toEqual(['prompt', 'messages', 0])
 })
 
 test.each([10, 255, 256, 300, 5000])('a change in a message of %i characters is seen, wherever it is', (length) => {
@@ -78,9 +85,9 @@ test.each([10, 255, 256, 300, 5000])('a change in a message of %i characters is 
     const memory = new PrefixMemory()
     const long = 'a'.repeat(length)
     memory.note(turn([system, user(long)]))
-    expect(memory.note(turn([system, user(long), thought]))).toBeUndefined()
+    expect(memory.note(turn([system, user(long), thought]))).toEqual({})
     const changed = `${long.slice(0, at)}b${long.slice(at + 1)}`
-    expect(memory.note(turn([system, user(changed), thought, more]))).toEqual(['prompt', 'messages', 1])
+    expect(placeOf(memory.note(turn([system, user(changed), thought, more])))).toEqual(['prompt', 'messages', 1])
   }
 })
 

@@ -1,114 +1,113 @@
 import { hash } from 'node:crypto'
-import { crc32 } from 'node:zlib'
 import { LruMap } from '../../base/lru-map.ts'
-import { listedTools } from '../../canonical/callable-tools.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
-import { bytesOf } from '../../contract/media.ts'
-import type { ChatPrompt, ContentPart, Message, OutputPart } from '../../contract/request.ts'
-import { compareTurn, type TurnHashes } from './compare-turn.ts'
+import type { ComparedPrompt, PromptChange } from '../../contract/usage.ts'
+import { leastSimilarity, similarity } from './compare-texts.ts'
+import { charsOf, findChange, type Present } from './find-change.ts'
+import { findLine } from './find-line.ts'
+import { type Outline, type OutlineMessage, outlineOf, type PromptOf } from './outline.ts'
+import { type Turn, turnOf } from './turn.ts'
 
 /** Lines of one session: agents run a title request or a subordinate agent beside the conversation. */
 const maxLines = 8
 const defaultMaxHashes = 200_000
-
-/** Stands in for a hash. */
-const noTools = 0
+const defaultMaxChars = 2 ** 25
+/** Usual for English text and code. */
+const usualTokensPerChar = 1 / 4
 
 /** One turn of a conversation. */
-export type ConversationTurn = {
+export type ConversationTurn = PromptOf & {
+  /** The id of the reply, by which a later request may name it. */
+  readonly id: string
   /** The id of the caller; callers are independent. */
   readonly owner: string
   readonly model: string
   /** The client's name for its session; without one, the first question of a conversation identifies it. */
   readonly session?: string | undefined
-  readonly prompt: ChatPrompt
+  readonly inputTokens?: number | undefined
+  /** The id of the reply to compare with. */
+  readonly comparesWith?: string | undefined
+  /** Whether the model's template may print a setting before the end of the prompt; absent: it may. */
+  isPrinted?(setting: CanonicalPath): boolean
 }
+
+/** `diverged`: from the turn before of the conversation; `compared`: from the one that was asked for. */
+export type Noted = { readonly diverged?: PromptChange; readonly compared?: ComparedPrompt }
 
 type Options = {
   /** The most messages that are remembered, each as eight bytes. */
   readonly maxHashes?: number
+  /** The most characters of the prompts whose texts are remembered. */
+  readonly maxChars?: number
   onDiverged?(model: string): void
 }
 
 /**
- * Remembers the last turn of each conversation as hashes, and finds the first message that a later turn changed: what follows it cannot
- * come from a prompt cache. The conversations idle longest are forgotten first.
+ * Remembers the last turn of each conversation as hashes, and finds the first place that a later turn changed: what follows it cannot come
+ * from a prompt cache. The texts tell how; they are forgotten first, and the conversations idle longest.
  */
 export class PrefixMemory {
   readonly #options: Options
-  readonly #sessions: LruMap<string, readonly TurnHashes[]>
+  readonly #sessions: LruMap<string, readonly Turn[]>
+  readonly #replies: LruMap<string, Turn>
+  readonly #outlines: LruMap<Turn, Outline>
 
   constructor(options: Options = {}) {
     this.#options = options
-    this.#sessions = new LruMap({ max: options.maxHashes ?? defaultMaxHashes, sizeOf })
+    const max = options.maxHashes ?? defaultMaxHashes
+    this.#sessions = new LruMap({ max, sizeOf: (lines) => lines.reduce((size, turn) => size + sizeOf(turn), 0) })
+    this.#replies = new LruMap({ max, sizeOf })
+    this.#outlines = new LruMap({ max: options.maxChars ?? defaultMaxChars, sizeOf: charsIn })
   }
 
-  /** The first place that differs from the turn before; undefined for a first turn, and for one that continues the last one unchanged. */
-  note({ owner, model, session, prompt }: ConversationTurn): CanonicalPath | undefined {
-    const turn = hashTurn(prompt)
-    const begun = session === undefined ? `?${turn.question}` : `=${session}`
-    const key = short(`${owner.length}:${owner}${model.length}:${model}${begun}`)
+  /** Compares a turn with the one before, and with the one that its caller names, and remembers it. */
+  note(asked: ConversationTurn): Noted {
+    const { id, owner, model, session, inputTokens, comparesWith, isPrinted = () => true, ...request } = asked
+    const outline = outlineOf(request)
+    const turn = turnOf(model, outline)
+    const now: Present = { turn, outline }
+    const tokensPerChar = inputTokens === undefined ? usualTokensPerChar : inputTokens / Math.max(1, charsOf(turn))
+    const findFrom = (before: Turn) =>
+      findChange({ turn: before, outline: this.#outlines.get(before) }, now, { tokensPerChar, isPrinted })
+    const named = comparesWith === undefined ? undefined : this.#replies.get(keyOf(owner, comparesWith))
+    const compared = named === undefined ? ('unknown' as const) : (findFrom(named) ?? ('same' as const))
+    const key = keyOf(owner, model, session === undefined ? `?${turn.question}` : `=${session}`)
     const known = this.#sessions.get(key) ?? []
-    const { lines, diverged } = compareTurn(known, turn)
-    this.#sessions.set(key, lines.slice(0, maxLines))
-    if (diverged === undefined) return undefined
-    this.#options.onDiverged?.(model)
-    return diverged === 'tools' ? ['prompt', 'tools'] : ['prompt', 'messages', diverged]
+    const { lines, before } = findLine(known, turn, (line, index) => this.#areSimilar(line, outline, index))
+    const diverged = before && findFrom(before)
+    const kept = lines.slice(0, maxLines)
+    for (const line of known) if (!kept.includes(line)) this.#outlines.delete(line)
+    this.#sessions.set(key, kept)
+    this.#replies.set(keyOf(owner, id), turn)
+    this.#outlines.set(turn, outline)
+    if (diverged !== undefined) this.#options.onDiverged?.(model)
+    return { ...(diverged !== undefined && { diverged }), ...(comparesWith !== undefined && { compared }) }
+  }
+
+  #areSimilar(line: Turn, now: Outline, index: number): boolean {
+    const before = this.#outlines.get(line)?.messages[index]
+    const current = now.messages[index]
+    return before !== undefined && current !== undefined && similarity(textOf(before), textOf(current)) >= leastSimilarity
   }
 }
 
-function sizeOf(lines: readonly TurnHashes[]): number {
-  return lines.reduce((size, { messages }) => size + messages.length + 2, 0)
+function sizeOf({ messages }: Turn): number {
+  return messages.length + 2
 }
 
-function hashTurn({ messages, tools }: ChatPrompt): TurnHashes {
-  const hashes = messages.map(hashMessage)
-  const question = messages.findIndex(({ role }) => role === 'user')
-  return {
-    tools: tools.length === 0 ? noTools : digest(JSON.stringify(listedTools(tools))),
-    question: hashes[question] ?? 0,
-    messages: hashes,
-  }
+function charsIn({ tools, messages }: Outline): number {
+  return messages.reduce(
+    (sum, { parts }) => sum + parts.reduce((size, { text }) => size + text.length, 0),
+    tools.reduce((sum, { json }) => sum + json.length, 0),
+  )
 }
 
-/** Includes everything that a template may print, such as ids. */
-function hashMessage(message: Message): number {
-  let text = delimited(message.role) + delimited(message.name ?? '')
-  if (message.role === 'tool') text += delimited(message.toolCallId)
-  for (const part of message.role === 'assistant' ? message.parts : message.content) text += textOf(part)
-  return digest(text)
+function textOf({ parts }: OutlineMessage): string {
+  return parts.map(({ text }) => text).join('')
 }
 
-function textOf(part: ContentPart | OutputPart): string {
-  const type = delimited(part.type)
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-    case 'reasoning':
-      return type + delimited(part.text)
-    case 'tool-call':
-      return type + delimited(part.id) + delimited(part.name) + delimited(part.input)
-    case 'tool-result':
-      return type + delimited(part.toolCallId) + part.content.map(textOf).join('')
-    case 'media':
-      return type + delimited(bytesOf(part).sha256)
-  }
-}
-
-/** With the length, so that two texts differ from their concatenation. */
-function delimited(text: string): string {
-  return `${text.length}:${text}`
-}
-
-/**
- * A checksum of 32 bits, and 20 bits of the length. A collision only hides that a message changed, and no hash of Node is faster (measured
- * for 256 and 4,096 characters: 0.3 and 1.3 µs; SHA-1: 0.6 and 2.8 µs).
- */
-function digest(text: string): number {
-  return (text.length % 2 ** 20) * 2 ** 32 + crc32(text)
-}
-
-/** The text itself if it is about as short as its hash. */
-function short(text: string): string {
+/** A key of its parts, itself if it is about as short as its hash. */
+function keyOf(...parts: readonly string[]): string {
+  const text = parts.map((part) => `${part.length}:${part}`).join('')
   return text.length <= 64 ? text : hash('sha1', text, 'base64')
 }

@@ -4,9 +4,10 @@ import { callsOf, textOf } from '../../canonical/parts.ts'
 import type { RequestContext } from '../../contract/context.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EventOf, FinishReason, GenerationEvent, ServerToolCall } from '../../contract/event.ts'
-import { field } from '../../contract/field.ts'
+import { type CanonicalPath, field } from '../../contract/field.ts'
 import type { ChatPrompt, GenerationRequest, MediaPart, Message, ToolChoice, ToolUse } from '../../contract/request.ts'
 import type { ToolListing, ToolOutcome } from '../../contract/server-tool.ts'
+import type { PromptChange } from '../../contract/usage.ts'
 import { generate } from '../generate.ts'
 import { finishOfCancelled } from '../run-observer.ts'
 import { CallRunner, type ReadCall } from './call-runner.ts'
@@ -253,11 +254,13 @@ export class ToolLoop {
   ): Promise<void> {
     if (this.#hasStarted) return
     this.#hasStarted = true
-    const { divergedAt, ignored } = event
-    const place = (path: NonNullable<typeof divergedAt>) => placeOf(path, this.#added)
+    const { diverged, compared, ignored } = event
+    const place = (path: CanonicalPath) => placeOf(path, this.#added)
+    const placed = (change: PromptChange) => ({ ...change, at: place(change.at) })
     await this.#emit({
       ...event,
-      ...(divergedAt !== undefined && { divergedAt: place(divergedAt) }),
+      ...(diverged !== undefined && { diverged: placed(diverged) }),
+      ...(typeof compared === 'object' && { compared: placed(compared) }),
       ...(ignored !== undefined && { ignored: ignored.map(place) }),
     })
     for (const listing of listings) await this.#emit(listing)

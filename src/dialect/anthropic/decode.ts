@@ -51,6 +51,7 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
   const ignored = checkFields(messageIndex, wire)
   const { parallelToolCalls, ignored: ignoredInside, nameOf, hosted, ...asked } = decodePrompt(wire, sources)
   const container = containerOf(wire) ?? id
+  const compared = wire.diagnostics?.previous_message_id
   return {
     request: {
       id,
@@ -63,6 +64,7 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
       ...(wire.max_tokens > 0 && { maxOutputTokens: wire.max_tokens }),
       stop: wire.stop_sequences ?? [],
       ...(wire.stream === true && { tellsInputFirst: true }),
+      ...(typeof compared === 'string' && { comparesWith: compared }),
     },
     stream: wire.stream ?? false,
     thinking: readDisplay(wire),

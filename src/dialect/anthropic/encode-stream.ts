@@ -95,7 +95,7 @@ class Blocks {
     if (this.#isOpen || this.start === undefined) return ''
     this.#isOpen = true
     const usage = encodeUsage({ inputTokens, cachedInputTokens, outputTokens: 0, reasoningTokens: 0 })
-    return frame('message_start', { message: encodeHead(this.#style.id, this.start.model, usage) })
+    return frame('message_start', { message: encodeHead(this.#style.id, this.start, usage) })
   }
 
   open(type: Block['type'], content: object): string {

@@ -1,10 +1,11 @@
 import { AppError } from '../../contract/errors.ts'
-import type { FinishReason, Usage } from '../../contract/event.ts'
+import type { FinishReason, StartEvent, Usage } from '../../contract/event.ts'
 import type { Annotation, JsonObject, ReasoningPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult, ReplyPart } from '../../contract/result.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import { callObject, withoutCutCall } from '../wire/call-input.ts'
 import { seal } from '../wire/sealed.ts'
+import { encodeDiagnostics } from './diagnostics.ts'
 import { encodeOutcome, encodeServerCall, ServerToolCount } from './encode-server-tools.ts'
 import type { ContentBlock, WireMessage } from './replies.ts'
 
@@ -59,7 +60,7 @@ export function encodeUsage(
 }
 
 /** A reply without content, for the beginning of a stream. */
-export function encodeHead(id: string, model: string, usage: ReturnType<typeof encodeUsage>): WireMessage {
+export function encodeHead(id: string, { model, compared }: StartEvent, usage: ReturnType<typeof encodeUsage>): WireMessage {
   return {
     id,
     type: 'message',
@@ -67,7 +68,7 @@ export function encodeHead(id: string, model: string, usage: ReturnType<typeof e
     model,
     container: null,
     content: [],
-    diagnostics: null,
+    diagnostics: encodeDiagnostics(compared),
     stop_details: null,
     stop_reason: null,
     stop_sequence: null,
@@ -88,7 +89,7 @@ export function encodeMessage({ start, choices, usage }: GenerationResult, style
   const content = withoutCutCall(choice).flatMap((part) => encodePart(part, style))
   const count = new ServerToolCount()
   for (const part of choice.parts) if (part.type === 'server-tool') count.add(part.call)
-  return { ...encodeHead(style.id, start.model, encodeUsage(usage, count.toJson())), content, ...encodeStop(choice.finish) }
+  return { ...encodeHead(style.id, start, encodeUsage(usage, count.toJson())), content, ...encodeStop(choice.finish) }
 }
 
 function encodePart(part: ReplyPart, style: ReplyStyle): readonly ContentBlock[] {

@@ -49,7 +49,10 @@ export const messageFields: readonly Field[] = [
   informational('service_tier', 'there is one tier'),
   informational('speed', 'there is one speed'),
   informational('inference_geo', 'the server is where it is'),
-  informational('diagnostics', 'none are reported'),
+  used(
+    'diagnostics',
+    'how the prompt differs from that of `previous_message_id`, a reply of this key that the process remembers',
+  ),
   informational('user_profile_id', 'there are no profiles'),
   informational('workspace_id', 'there are no workspaces'),
   used('container', 'the name of a folder that programs of several requests share'),

@@ -230,6 +230,7 @@ export const messageSchema = looseObject({
   presence_penalty: between(-2, 2),
   enable_tools: flag,
   enabled_tools: list(nonEmptyText, { error: 'an array of names' }).nullish(),
+  diagnostics: looseObject({ previous_message_id: z.string().nullish() }).nullish(),
   container: z.union([nonEmptyText, looseObject({ id: nonEmptyText.nullish() })]).nullish(),
   ...cancelShape,
 })

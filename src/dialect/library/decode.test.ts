@@ -97,6 +97,7 @@ const full: Required<GenerateInput> = {
   promptTokens: { logprobs: { top: 1 } },
   tellsInputFirst: true,
   pinsPrompt: true,
+  comparesWith: 'r0',
   tellsProgress: true,
   maxOutputTokens: 20,
   isMaxOutputAssumed: true,

@@ -126,6 +126,7 @@ export const requestSchema = object<StatedRequest>(
     ),
     tellsInputFirst: yes,
     pinsPrompt: yes,
+    comparesWith: text,
     tellsProgress: yes,
     maxOutputTokens: wholeFrom(0),
     isMaxOutputAssumed: yes,

@@ -165,6 +165,7 @@ type Decoded = {
 function decodeRequest(wire: ResponseWire, { id, tools, conversation, container, listed }: Decoded) {
   const logprobs = decodeLogprobs(wire)
   const { constraint, param: outputField } = decodeFormat(wire)
+  const compared = wire.prompt_cache_options?.comparison_response_id
   const request: GenerationRequest = {
     id,
     model: wire.model,
@@ -186,6 +187,7 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation, container,
     ...(logprobs !== undefined && { logprobs }),
     ...decodeLimits(wire),
     ...decodeForwarded(wire),
+    ...(typeof compared === 'string' && { comparesWith: compared }),
     ...decodeServerFields(wire, 'chat'),
   }
   return { request, outputField }

@@ -21,7 +21,7 @@ const samples: Readonly<Record<string, unknown>> = {
   previous_response_id: 'resp_0',
   prompt: { id: 'pmpt_1' },
   prompt_cache_key: 'a',
-  prompt_cache_options: { mode: 'explicit' },
+  prompt_cache_options: { comparison_response_id: 'resp_1' },
   prompt_cache_retention: '24h',
   reasoning: { effort: 'low' },
   safety_identifier: 'a',

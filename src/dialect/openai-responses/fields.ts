@@ -42,7 +42,11 @@ const openaiFields: readonly Field[] = [
   used('parallel_tool_calls', 'false: at most one call in a response'),
   used('previous_response_id', 'the response that this one continues; not with `conversation`'),
   refused('prompt', 'no stored prompts: send `instructions` and `input`'),
-  ...promptCacheFields,
+  ...promptCacheFields.filter(({ name }) => name !== 'prompt_cache_options'),
+  used(
+    'prompt_cache_options',
+    '`comparison_response_id`: how the prompt differs from that of a response of this key, in `prompt_cache_diagnostics`; equal prefixes are reused without it',
+  ),
   used(
     'reasoning',
     '`effort`: any string, passed to the chat template, `none` switches thinking off, any other on; `summary`, `generate_summary`: the thoughts are shown as a summary; `context`: whether the model sees those of earlier turns',
@@ -153,15 +157,8 @@ export const inputTokensFields: readonly Field[] = pick([
 /** The fields of `POST /v1/responses/compact`. */
 export const compactFields: readonly Field[] = [
   used('model', 'an id or an alias'),
-  ...pick([
-    'input',
-    'instructions',
-    'previous_response_id',
-    'prompt_cache_key',
-    'prompt_cache_options',
-    'prompt_cache_retention',
-    'service_tier',
-  ]),
+  ...pick(['input', 'instructions', 'previous_response_id', 'prompt_cache_key', 'prompt_cache_retention', 'service_tier']),
+  ...promptCacheFields.filter(({ name }) => name === 'prompt_cache_options'),
 ]
 
 /** Fields of a message over a WebSocket beside those of a response. */

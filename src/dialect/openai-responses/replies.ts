@@ -37,6 +37,11 @@ export const response = named(
     parallel_tool_calls: flag,
     previous_response_id: text.nullable(),
     prompt_cache_key: text.nullable(),
+    prompt_cache_diagnostics: object({
+      type: oneOf(['cache_hit', 'cache_miss', 'comparison_response_not_found', 'unavailable']),
+      reason: text.optional(),
+      cache_missed_tokens: number.optional(),
+    }).optional(),
     reasoning: anyObject,
     safety_identifier: text.nullable(),
     service_tier: text,

@@ -96,7 +96,7 @@ export const responseSchema = looseObject({
   metadata,
   client_metadata: jsonObject.nullish(),
   prompt_cache_key: text,
-  prompt_cache_options: openObject({}).nullish(),
+  prompt_cache_options: openObject({ comparison_response_id: text }).nullish(),
   prompt_cache_retention: text,
   safety_identifier: text,
   service_tier: text,

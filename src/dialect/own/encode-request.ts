@@ -1,5 +1,6 @@
+import { placeOfChange } from '../../canonical/place-of-change.ts'
 import type { RequestSnapshot, RequestState } from '../../contract/server/activity.ts'
-import type { Timings, Usage } from '../../contract/usage.ts'
+import type { PromptChange, Timings, Usage } from '../../contract/usage.ts'
 import type { WireRequest } from './replies.ts'
 
 /**
@@ -7,7 +8,7 @@ import type { WireRequest } from './replies.ts'
  */
 export function encodeRequest(request: RequestSnapshot, readable: (message: string) => string): WireRequest {
   const { id, requestId, owner, route, session, startedAtMs, endedAtMs, model, requestedModel, usage, timings } = request
-  const { state, finishReasons, divergedAt, error, stopped, attempts, servedBy } = request
+  const { state, finishReasons, diverged, error, stopped, attempts, servedBy } = request
   return {
     id,
     request_id: requestId,
@@ -22,7 +23,7 @@ export function encodeRequest(request: RequestSnapshot, readable: (message: stri
     ...(usage !== undefined && encodeUsage(usage)),
     ...(timings !== undefined && { timings: encodeTimings(timings) }),
     ...(finishReasons !== undefined && { finish_reasons: finishReasons }),
-    ...(divergedAt !== undefined && { diverged_at: divergedAt.replace(/^prompt\./, '') }),
+    ...(diverged !== undefined && { diverged: encodeDiverged(diverged) }),
     ...(error !== undefined && {
       error: { code: error.code, ...(error.message !== undefined && { message: readable(error.message) }) },
     }),
@@ -38,6 +39,13 @@ export function encodeRequest(request: RequestSnapshot, readable: (message: stri
     }),
     ...(servedBy !== undefined && { served_by: hostOf(servedBy) }),
   }
+}
+
+/** Without its texts, which only the caller of the request may see. */
+function encodeDiverged(diverged: PromptChange): NonNullable<WireRequest['diverged']> {
+  const { part, kind, missedTokens } = diverged
+  const change = { at: placeOfChange(diverged).replace(/^prompt\./, ''), part, missed_tokens: missedTokens }
+  return { ...change, ...(kind !== undefined && { change: kind }) }
 }
 
 /** As in the list of a model's servers. */

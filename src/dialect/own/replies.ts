@@ -33,7 +33,8 @@ export const request = named(
       total_ms: number.optional(),
     }).optional(),
     finish_reasons: texts.optional(),
-    diverged_at: text.optional(),
+    diverged: object({ at: text, part: text, change: text.optional(), missed_tokens: number }).optional(),
+    diverged_texts: object({ lead: text, before: text, now: text, trail: text }).optional(),
     error: object({ code: text, message: text.optional() }).optional(),
     cancelled: object({ reason: text, by: text.optional(), limit: text.optional() }).optional(),
     attempts: list(

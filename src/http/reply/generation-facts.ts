@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
+import { placeOfChange } from '../../canonical/place-of-change.ts'
 import type { FinishReason, GenerationEvent, Timings, Usage } from '../../contract/event.ts'
-import { formatPath } from '../../contract/field.ts'
 import { encodeServerTiming, encodeUnparsedCalls, type UnparsedCall } from './reply-headers.ts'
 
 /** Facts about a generation for the log, when its request has ended. */
@@ -19,6 +19,8 @@ export type GenerationFacts = {
   unparsedCalls?: UnparsedCall[]
   /** Where the conversation differs from its previous turn, as a canonical path. */
   divergedAt?: string
+  /** What differs there, and how. */
+  divergedBy?: string
   /** The replica of a remote model. */
   servedBy?: string
   /** The store failed: the reply cannot be read or continued later. */
@@ -30,7 +32,10 @@ export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void 
   if (event.type === 'start') {
     facts.model = event.model
     if (event.insteadOf !== undefined) facts.insteadOf = event.insteadOf
-    if (event.divergedAt !== undefined) facts.divergedAt = formatPath(event.divergedAt)
+    if (event.diverged !== undefined) {
+      facts.divergedAt = placeOfChange(event.diverged)
+      facts.divergedBy = [event.diverged.part, event.diverged.kind ?? 'unknown'].join(' ')
+    }
   } else if (event.type === 'finish') {
     facts.finishReasons ??= []
     facts.finishReasons.push(event.reason)

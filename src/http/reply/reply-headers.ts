@@ -4,6 +4,7 @@ import type { DecodedCall } from '../../contract/dialect.ts'
 import type { StartEvent, Timings } from '../../contract/event.ts'
 import type { KeyQuota, LimitState } from '../../contract/quota.ts'
 import type { ToolCallState } from '../../contract/request.ts'
+import type { PromptChange } from '../../contract/usage.ts'
 import { encodeOpenaiLimits } from '../../dialect/openai/limit-headers.ts'
 
 /** Proxies reject much longer headers. */
@@ -21,7 +22,7 @@ const timingNames: Readonly<Record<keyof Timings, string>> = {
 
 const timingEntries = Object.entries(timingNames) as readonly [keyof Timings, string][]
 
-/** The value of `x-dragoman-ignored` or `x-dragoman-prefix`: field names and paths, percent-encoded where necessary; a final `...` means more. */
+/** Field names in a header and paths, percent-encoded where necessary; a final `...` means more. */
 export function encodeFields(fields: readonly string[]): string {
   let value = ''
   for (const field of fields) {
@@ -31,6 +32,11 @@ export function encodeFields(fields: readonly string[]): string {
     value += next
   }
   return value
+}
+
+/** The value of `x-dragoman-prefix`, such as `messages[3];part=text;change=date;missed=18412`. */
+function encodeChange({ part, kind, missedTokens }: PromptChange, place: string): string {
+  return `${encodeFields([place])};part=${part}${kind === undefined ? '' : `;change=${kind}`};missed=${missedTokens}`
 }
 
 /** Names fields without effect, if there are any. */
@@ -68,7 +74,7 @@ function encodeToken(text: string): string {
 
 /** Adds the headers about a started generation. */
 export function addStartHeaders(
-  { model, insteadOf, structured, preset, divergedAt, ignored, shortened }: StartEvent,
+  { model, insteadOf, structured, preset, diverged, ignored, shortened }: StartEvent,
   call: Pick<DecodedCall, 'ignored' | 'nameOf'>,
   reply: FastifyReply,
 ): void {
@@ -84,7 +90,7 @@ export function addStartHeaders(
   }
   if (structured !== undefined) reply.header('x-dragoman-structured', structured)
   if (preset !== undefined) reply.header('x-dragoman-preset', preset)
-  if (divergedAt !== undefined) reply.header('x-dragoman-prefix', encodeFields([call.nameOf(divergedAt)]))
+  if (diverged !== undefined) reply.header('x-dragoman-prefix', encodeChange(diverged, call.nameOf(diverged.at)))
 }
 
 /** Reports how the server of a request was chosen; after several attempts, the last before the reply began. */

@@ -29,8 +29,10 @@ test.each([false, true])('a turn that changed an earlier message names it (strea
   const second = await ask(chat, { stream, messages: [hi, answer, hi] })
   expect(second.headers).not.toHaveProperty('x-dragoman-prefix')
   const third = await ask(chat, { stream, messages: [hi, { ...answer, content: 'Hello' }, hi, answer, hi] })
-  expect(third.headers['x-dragoman-prefix']).toBe('messages[1]')
-  expect(logLines.map((line) => JSON.parse(line).divergedAt).filter((at) => at !== undefined)).toEqual(['prompt.messages[1]'])
+  expect(third.headers['x-dragoman-prefix']).toBe('messages[1].content;part=text;change=text;missed=2')
+  expect(logLines.map((line) => JSON.parse(line).divergedAt).filter((at) => at !== undefined)).toEqual([
+    'prompt.messages[1].parts[0]',
+  ])
 })
 
 test("it is named in the caller's words", async () => {
@@ -39,16 +41,16 @@ test("it is named in the caller's words", async () => {
   const session = { 'x-claude-code-session-id': 's1' }
   await ask('/v1/messages', { ...at('01'), messages: [hi] }, session)
   const { headers } = await ask('/v1/messages', { ...at('02'), messages: [hi, answer, hi] }, session)
-  expect(headers['x-dragoman-prefix']).toBe('system')
+  expect(headers['x-dragoman-prefix']).toBe('system;part=text;change=date;missed=3')
 })
 
 test('prompt_cache_key names a session too', async () => {
   const { ask } = open()
   const greet = { role: 'system', content: 'Be brief.' }
   await ask(chat, { prompt_cache_key: 'k', messages: [greet, hi] })
-  const changed = { ...hi, content: 'hi at 12:02' }
-  const { headers } = await ask(chat, { prompt_cache_key: 'k', messages: [greet, changed, answer, hi] })
-  expect(headers['x-dragoman-prefix']).toBe('messages[1]')
+  const changed = { ...hi, content: 'hi, it is 12:02' }
+  const { headers } = await ask(chat, { prompt_cache_key: 'k', messages: [greet, changed, answer, { ...hi, content: 'Go on.' }] })
+  expect(headers['x-dragoman-prefix']).toBe('messages[1].content;part=text;change=added;missed=1')
 })
 
 test("a caller learns nothing of another's conversation", async () => {
@@ -58,5 +60,5 @@ test("a caller learns nothing of another's conversation", async () => {
   const changed = { messages: [hi, { ...answer, content: 'Hello' }, hi, answer, hi] }
   const other = await ask(chat, changed, { ...session, 'x-api-key': 'two' })
   expect(other.headers).not.toHaveProperty('x-dragoman-prefix')
-  expect((await ask(chat, changed, session)).headers['x-dragoman-prefix']).toBe('messages[1]')
+  expect((await ask(chat, changed, session)).headers['x-dragoman-prefix']).toMatch('messages[1].content')
 })

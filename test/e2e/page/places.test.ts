@@ -220,6 +220,26 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     await close()
   })
 
+  test('where a prompt differs from the turn before, both texts are side by side', async () => {
+    const send = async (folder: string, more: readonly object[]) => {
+      const messages = [{ role: 'system', content: `Folder: ${folder}` }, { role: 'user', content: 'Where are we?' }, ...more]
+      return (await (await chat('', { stream: false, messages })).json()) as { id: string }
+    }
+    await send('/home/ada', [])
+    const answer = { role: 'assistant', content: 'Here.' }
+    const { id } = await send('/home/bob', [answer, { role: 'user', content: 'And now?' }])
+    const { page, close } = await open(`activity/${id}`)
+    const region = page.getByRole('region', { name: 'Where the prompt differs from the turn before' })
+    await region.getByText('the text has changed in message 1 (another path)').waitFor()
+    await expect
+      .poll(() => region.getByRole('figure').allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/^The turn before\s+Folder: \/home\/ada$/),
+        expect.stringMatching(/^This turn\s+Folder: \/home\/bob$/),
+      ])
+    await close()
+  })
+
   test('a request that was kept is sent again to another model', async () => {
     const { id } = (await (await chat('say this again', { stream: false })).json()) as { id: string }
     const { page, close } = await open(`activity/${id}`)

@@ -35,7 +35,7 @@ export type WatchedRequest = {
   readonly reasoning_tokens?: number
   readonly timings?: Timings
   readonly finish_reasons?: readonly string[]
-  readonly diverged_at?: string
+  readonly diverged?: { readonly at: string; readonly part: string; readonly change?: string; readonly missed_tokens: number }
   readonly error?: { readonly code: string; readonly message?: string }
   readonly cancelled?: { readonly reason: string; readonly by?: string; readonly limit?: string }
   readonly attempts?: readonly Attempt[]

@@ -3,8 +3,10 @@ import type { EventOf, GeneratedToken, GenerationEvent, Usage } from '../../../c
 import { isTruncated } from '../../../contract/is-truncated.ts'
 import type { JsonObject } from '../../../contract/request.ts'
 import type { ResponseStatus } from '../../../contract/store.ts'
+import type { ComparedPrompt } from '../../../contract/usage.ts'
 import { toFrameJson } from '../../wire/json/frame-json.ts'
 import { handleEvents } from '../../wire/stream/encode-stream.ts'
+import { encodeDiagnostics } from '../cache-diagnostics.ts'
 import type { DecodedResponse } from '../decode.ts'
 import type { MadeItem, WireResponse } from '../replies.ts'
 import { encodeFailure, encodeUsage, endOf } from '../response-end.ts'
@@ -52,6 +54,7 @@ class Encoder implements ResponseEncoder {
   #hasBegun = false
   #hasEnded = false
   #model: string | undefined
+  #compared: ComparedPrompt | undefined
   #open: OutputItem | undefined
   #heldTokens: readonly GeneratedToken[] = []
   #finish: EventOf<'finish'> | undefined
@@ -61,8 +64,9 @@ class Encoder implements ResponseEncoder {
 
   readonly #add = handleEvents<void>(
     {
-      start: ({ model }) => {
+      start: ({ model, compared }) => {
         this.#model = model
+        this.#compared = compared
         this.#status = 'in_progress'
         this.#begin()
         this.#sendResponse('response.in_progress')
@@ -164,6 +168,7 @@ class Encoder implements ResponseEncoder {
       incomplete_details: this.#status === 'incomplete' && reason !== undefined ? { reason } : null,
       output: this.#items.map((item) => item.toJson()),
       usage: this.#usage === undefined ? null : encodeUsage(this.#usage),
+      ...(this.#compared !== undefined && { prompt_cache_diagnostics: encodeDiagnostics(this.#compared) }),
     }
   }
 

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTestServer } from '../../../../test/support/http/test-server.ts'
 import { hashApiKey } from '../../../app/keys/made-keys.ts'
 import type { Scope } from '../../../contract/principal.ts'
+import { PrefixMemory } from '../../../core/prefix/prefix-memory.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Got = { readonly event: string; readonly id: string | undefined; readonly data: Json }
@@ -210,6 +211,24 @@ describe('GET /api/requests', () => {
       status: 404,
       body: { error: { message: expect.stringContaining(id) } },
     })
+  })
+
+  test('shows how a prompt differs, and its texts to its caller', async () => {
+    const { chat, get, events } = await start({ prefixes: new PrefixMemory() })
+    const send = async (minute: string, ...more: readonly Json[]) => {
+      const messages = [{ role: 'system', content: `It is 12:${minute}.` }, { role: 'user', content: 'hi' }, ...more]
+      return ((await (await chat('alice', '', { messages })).json()) as { id: string }).id
+    }
+    await send('01')
+    const id = await send('02', { role: 'assistant', content: 'a' }, { role: 'user', content: 'b' })
+    const diverged = { at: 'messages[0].content[0]', part: 'text', change: 'date', missed_tokens: expect.any(Number) }
+    const diverged_texts = { lead: 'It is 12:0', before: '1', now: '2', trail: '.' }
+    expect((await get('alice', `/api/requests/${id}`)).body).toMatchObject({ diverged, diverged_texts })
+    const { body } = await get('root', `/api/requests/${id}`)
+    expect(body).toMatchObject({ diverged })
+    expect(body).not.toHaveProperty('diverged_texts')
+    const all = await events('alice', 'topics=requests&recent=10', ({ event }) => event === 'read')
+    expect(JSON.stringify([all, (await get('alice', '/api/requests')).body])).not.toContain('It is')
   })
 
   test('says who has cancelled a request', async () => {

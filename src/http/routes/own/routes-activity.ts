@@ -49,13 +49,20 @@ export function addActivityRoutes(app: FastifyInstance, deps: Models & Watching 
     })
     app.get<{ Params: { id: string } }>('/api/requests/:id', reading, async (request) => {
       const { owner, readable } = viewOf(request)
+      const caller = callerOf(request)
       const found = await activity.find(request.params.id, owner)
       if (found === undefined) {
         const message = `there is no request '${request.params.id.slice(0, 100)}' of this key: it never came, or is forgotten`
         throw new AppError('not-found', message, { param: 'id' })
       }
       const sent = await captures?.find(found.requestId)
-      return { ...encodeRequest(found, readable), ...(sent !== undefined && { sent: { path: sent.path, body: sent.body } }) }
+      // An administrator sees the texts of others only where the configuration keeps them.
+      const texts = found.owner === caller.id || captures !== undefined ? found.diverged?.texts : undefined
+      return {
+        ...encodeRequest(found, readable),
+        ...(texts !== undefined && { diverged_texts: texts }),
+        ...(sent !== undefined && { sent: { path: sent.path, body: sent.body } }),
+      }
     })
   }
 

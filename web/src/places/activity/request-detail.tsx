@@ -4,8 +4,9 @@ import type { Attempt, WatchedRequest } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
 import { Fact, Id } from '../../ui/facts.tsx'
 import { formatCount, formatMs } from '../../ui/numbers.ts'
+import { PromptDifference } from './difference.tsx'
 import { Replay } from './replay.tsx'
-import { placeText, protocolOf, type Segment, waterfallOf } from './request-texts.ts'
+import { protocolOf, type Segment, waterfallOf } from './request-texts.ts'
 
 const texts = placeTexts.activity
 
@@ -14,11 +15,11 @@ type DetailProps = { readonly request: WatchedRequest; readonly onStop: (request
 /** The detail of a row: where the time went, and why the request ended as it did. */
 export function RequestDetail({ request, onStop }: DetailProps) {
   const { facts } = texts
-  const { cancelled, error, diverged_at: diverged, attempts, reasoning_tokens: reasoning } = request
+  const { cancelled, error, diverged, attempts, reasoning_tokens: reasoning } = request
   return (
     <>
       <Waterfall request={request} />
-      {diverged !== undefined && <p class="note-text">{texts.diverged(placeText(diverged))}</p>}
+      {diverged !== undefined && <PromptDifference id={request.id} diverged={diverged} />}
       <dl class="fact-list">
         {error !== undefined && (
           <Fact name={facts.error}>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { WatchedRequest } from '../../live/wire.ts'
-import { matches, ordinal, placeText, protocolOf, speedOf, stateText, waterfallOf, wordsOf } from './request-texts.ts'
+import { differenceText, matches, ordinal, protocolOf, speedOf, stateText, waterfallOf, wordsOf } from './request-texts.ts'
 
 const request: WatchedRequest = {
   id: 'chatcmpl-1',
@@ -73,7 +73,21 @@ describe('a filter', () => {
   })
 })
 
-test('places and protocols are named for people', () => {
-  expect([placeText('messages[3].content'), placeText('tools[0]')]).toEqual(['message 4', 'tools[0]'])
+test('protocols are named for people', () => {
   expect([protocolOf('/v1/messages'), protocolOf('/own/chat')]).toEqual(['Messages', '/own/chat'])
+})
+
+test.each([
+  [
+    { at: 'messages[3].content[0]', part: 'text', change: 'date', missed_tokens: 18412 },
+    'the text has changed in message 4 (another date or time).',
+  ],
+  [{ at: 'tools[1]', part: 'tool', change: 'order', missed_tokens: 18412 }, 'a tool has changed in tool 2 (another order).'],
+  [
+    { at: 'reasoning.effort', part: 'setting', change: 'value', missed_tokens: 18412 },
+    'a setting has changed in reasoning.effort (another value).',
+  ],
+  [{ at: 'messages[0]', part: 'message', missed_tokens: 18412 }, 'the message has changed in message 1.'],
+])('a difference is explained: %j', (diverged, words) => {
+  expect(differenceText(diverged)).toBe(`About 18,412 tokens could not come from the cache: since the turn before, ${words}`)
 })

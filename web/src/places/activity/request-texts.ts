@@ -87,10 +87,12 @@ export function waterfallOf(request: WatchedRequest): readonly Segment[] {
   return [...known, { phase: 'other' as const, ms: Math.max(0, total - sum) }].filter(({ ms }) => ms > 0)
 }
 
-/** The place where a conversation differs, for people: `messages[3].content` is the fourth message. */
-export function placeText(path: string): string {
-  const [, index] = /^messages\[(\d+)\]/.exec(path) ?? []
-  return index === undefined ? path : texts.message(Number(index) + 1)
+/** How a prompt differs from the turn before, for people: `messages[3].content[0]` is in the fourth message. */
+export function differenceText({ at, part, change, missed_tokens: missed }: NonNullable<WatchedRequest['diverged']>): string {
+  const [, list, index] = /^(messages|tools)\[(\d+)\]/.exec(at) ?? []
+  const place = index === undefined ? at : (list === 'tools' ? texts.tool : texts.message)(Number(index) + 1)
+  const kind = change === undefined ? '' : (texts.changes[change] ?? change)
+  return texts.diverged({ place, part: texts.parts[part] ?? part, kind, missed: formatCount(missed) })
 }
 
 /** The texts that a filter searches: ten thousand requests are searched for each event, and most have not changed. */

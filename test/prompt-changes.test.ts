@@ -1,0 +1,435 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Message, plainChat } from '../src/contract/request.ts'
+import { PrefixMemory } from '../src/core/prefix/prefix-memory.ts'
+import { createMediaReader } from '../src/media/reader.ts'
+import { openTestServer } from './support/http/test-server.ts'
+import { assistant, call, reasoning, text } from './support/parts.ts'
+import { png } from './support/pictures.ts'
+import { sealed } from './support/plain-sealer.ts'
+
+type Json = Record<string, unknown>
+
+/** A conversation of an agent, as plain facts that each protocol writes in its own way. */
+type Conversation = {
+  readonly system: string
+  readonly tools: readonly { readonly name: string; readonly description: string }[]
+  /** The user's first message: texts, and an image in base64. */
+  readonly question: readonly string[]
+  readonly image?: string | undefined
+  readonly thought?: string | undefined
+  readonly callId: string
+  readonly result: string
+  readonly effort: string
+}
+
+const red = png([255, 0, 0]).toString('base64')
+const redAgain = png([254, 0, 0]).toString('base64')
+
+const plain: Conversation = {
+  system: 'You are an agent.\nWorking directory: /home/ada/engine\nIt is Sunday, 29 November 2026, 12:01.\nBe brief.',
+  tools: [
+    { name: 'read', description: 'Reads a file.' },
+    { name: 'write', description: 'Writes a file.' },
+  ],
+  question: ['What is in notes.txt, and what does this picture show?'],
+  image: red,
+  thought: 'I read the file first.',
+  callId: 'call_a1',
+  result: 'line one\nline two\n180000 tokens left',
+  effort: 'low',
+}
+
+type Protocol = 'chat' | 'responses' | 'messages' | 'ollama'
+type Asked = { readonly path: string; readonly body: Json }
+
+const schema = { type: 'object', properties: { path: { type: 'string' } } }
+const [said, next] = ['It has two lines.', 'Thanks. Go on.']
+
+const write: Readonly<Record<Protocol, (of: Conversation, isLonger: boolean) => Asked>> = {
+  chat: ({ system, tools, question, image, thought, callId, result, effort }, isLonger) => ({
+    path: '/v1/chat/completions',
+    body: {
+      reasoning_effort: effort,
+      tools: tools.map((tool) => ({ type: 'function', function: { ...tool, parameters: schema } })),
+      messages: [
+        { role: 'system', content: system },
+        {
+          role: 'user',
+          content: [
+            ...question.map((one) => ({ type: 'text', text: one })),
+            ...(image === undefined ? [] : [{ type: 'image_url', image_url: { url: `data:image/png;base64,${image}` } }]),
+          ],
+        },
+        {
+          role: 'assistant',
+          content: null,
+          ...(thought !== undefined && { reasoning_content: thought }),
+          tool_calls: [{ id: callId, type: 'function', function: { name: 'read', arguments: '{"path":"notes.txt"}' } }],
+        },
+        { role: 'tool', tool_call_id: callId, content: result },
+        ...(isLonger
+          ? [
+              { role: 'assistant', content: said },
+              { role: 'user', content: next },
+            ]
+          : []),
+      ],
+    },
+  }),
+  responses: ({ system, tools, question, image, thought, callId, result, effort }, isLonger) => ({
+    path: '/v1/responses',
+    body: {
+      store: false,
+      reasoning: { effort },
+      instructions: system,
+      tools: tools.map((tool) => ({ type: 'function', ...tool, parameters: schema })),
+      input: [
+        {
+          role: 'user',
+          content: [
+            ...question.map((one) => ({ type: 'input_text', text: one })),
+            ...(image === undefined ? [] : [{ type: 'input_image', image_url: `data:image/png;base64,${image}` }]),
+          ],
+        },
+        ...(thought === undefined
+          ? []
+          : [{ type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: thought }] }]),
+        { type: 'function_call', call_id: callId, name: 'read', arguments: '{"path":"notes.txt"}' },
+        { type: 'function_call_output', call_id: callId, output: result },
+        ...(isLonger
+          ? [
+              { role: 'assistant', content: said },
+              { role: 'user', content: next },
+            ]
+          : []),
+      ],
+    },
+  }),
+  messages: ({ system, tools, question, image, thought, callId, result, effort }, isLonger) => ({
+    path: '/v1/messages',
+    body: {
+      max_tokens: 100,
+      thinking: { type: 'adaptive' },
+      output_config: { effort },
+      system,
+      tools: tools.map((tool) => ({ ...tool, input_schema: schema })),
+      messages: [
+        {
+          role: 'user',
+          content: [
+            ...question.map((one) => ({ type: 'text', text: one })),
+            ...(image === undefined ? [] : [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: image } }]),
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            ...(thought === undefined ? [] : [{ type: 'thinking', thinking: thought, signature: sealed(thought) }]),
+            { type: 'tool_use', id: callId, name: 'read', input: { path: 'notes.txt' } },
+          ],
+        },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: callId, content: result }] },
+        ...(isLonger
+          ? [
+              { role: 'assistant', content: said },
+              { role: 'user', content: next },
+            ]
+          : []),
+      ],
+    },
+  }),
+  ollama: ({ system, tools, question, image, thought, callId, result, effort }, isLonger) => ({
+    path: '/api/chat',
+    body: {
+      stream: false,
+      think: effort,
+      tools: tools.map((tool) => ({ type: 'function', function: { ...tool, parameters: schema } })),
+      messages: [
+        { role: 'system', content: system },
+        { role: 'user', content: question.join('\n'), ...(image !== undefined && { images: [image] }) },
+        {
+          role: 'assistant',
+          content: '',
+          ...(thought !== undefined && { thinking: thought }),
+          tool_calls: [{ id: callId, function: { name: 'read', arguments: { path: 'notes.txt' } } }],
+        },
+        { role: 'tool', tool_name: 'read', tool_call_id: callId, content: result },
+        ...(isLonger
+          ? [
+              { role: 'assistant', content: said },
+              { role: 'user', content: next },
+            ]
+          : []),
+      ],
+    },
+  }),
+}
+const protocols = Object.keys(write) as Protocol[]
+
+/** The places of a conversation in the words of each protocol. */
+const places = {
+  system: ['messages[0].content', 'instructions', 'system', 'messages[0].content'],
+  question: ['messages[1].content[0]', 'input[0].content[0]', 'messages[0].content[0]', 'messages[1].content'],
+  later: ['messages[1].content[1]', 'input[0].content[1]', 'messages[0].content[1]', 'messages[1].content'],
+  image: ['messages[1].content[1]', 'input[0].content[1]', 'messages[0].content[1]', 'messages[1].images[0]'],
+  asked: ['messages[1]', 'input[0]', 'messages[0]', 'messages[1]'],
+  answer: ['messages[2]', 'input[1]', 'messages[1]', 'messages[2]'],
+  thought: ['messages[2].reasoning_content', 'input[1]', 'messages[1].content[0]', 'messages[2].thinking'],
+  call: ['messages[2].tool_calls[0]', 'input[2]', 'messages[1].content[1]', 'messages[2].tool_calls[0]'],
+  result: ['messages[3].content', 'input[3].output', 'messages[2].content[0].content', 'messages[3].content'],
+  firstTool: ['tools[0].function', 'tools[0]', 'tools[0]', 'tools[0].function'],
+  secondTool: ['tools[1].function', 'tools[1]', 'tools[1]', 'tools[1].function'],
+  effort: ['reasoning_effort', 'reasoning.effort', 'output_config.effort', 'think'],
+} satisfies Record<string, readonly string[]>
+
+const system = (from: string, to: string): Partial<Conversation> => ({ system: plain.system.replace(from, to) })
+const [read, written] = plain.tools
+if (read === undefined || written === undefined) throw new Error('two tools')
+
+/** What clients change between turns without meaning to, as they are known to, and what is said of it. */
+const breakers: readonly {
+  readonly name: string
+  readonly change: Partial<Conversation>
+  readonly before?: Partial<Conversation>
+  readonly place: keyof typeof places
+  readonly says: string
+}[] = [
+  { name: 'the time in the system message', change: system('12:01', '12:02'), place: 'system', says: 'text date' },
+  {
+    name: 'the day in the system message',
+    change: system('Sunday, 29 November', 'Monday, 30 November'),
+    place: 'system',
+    says: 'text date',
+  },
+  { name: 'the folder', change: system('/home/ada/engine', '/home/ada/notes'), place: 'system', says: 'text path' },
+  {
+    name: 'the state of a repository',
+    before: system('Be brief.', 'Changed files:\nM src/a.ts'),
+    change: system('Be brief.', 'Changed files:\nM src/b.ts'),
+    place: 'system',
+    says: 'text path',
+  },
+  {
+    name: 'an id in the system message',
+    before: system('Be brief.', 'Session 0b7f2c1e-9a41-4c55-8f0e-33c0b1d2aa10'),
+    change: system('Be brief.', 'Session 5d1c77aa-10b2-4f6e-a9d3-7781c0e4bb21'),
+    place: 'system',
+    says: 'text id',
+  },
+  { name: 'the order of tools', change: { tools: [written, read] }, place: 'firstTool', says: 'tool order' },
+  {
+    name: 'the description of a tool',
+    change: { tools: [read, { ...written, description: 'Writes one file.' }] },
+    place: 'secondTool',
+    says: 'tool text',
+  },
+  {
+    name: 'the time in the description of a tool',
+    before: { tools: [{ ...read, description: 'Reads a file. Now: 2026-11-29T12:01:07Z' }, written] },
+    change: { tools: [{ ...read, description: 'Reads a file. Now: 2026-11-29T12:03:44Z' }, written] },
+    place: 'firstTool',
+    says: 'tool date',
+  },
+  { name: 'a tool that is gone', change: { tools: [written] }, place: 'firstTool', says: 'tool removed' },
+  {
+    name: 'a countdown of tokens',
+    change: { result: plain.result.replace('180000', '171250') },
+    place: 'result',
+    says: 'tool-result number',
+  },
+  { name: 'thoughts that are dropped', change: { thought: undefined }, place: 'answer', says: 'reasoning removed' },
+  { name: 'thoughts that are shortened', change: { thought: 'I read it.' }, place: 'thought', says: 'reasoning text' },
+  { name: 'an image that is dropped', change: { image: undefined }, place: 'asked', says: 'image removed' },
+  { name: 'an image that is encoded again', change: { image: redAgain }, place: 'image', says: 'image bytes' },
+  {
+    name: 'a reminder in an earlier message',
+    change: { question: [...plain.question, '<system-reminder>The file was changed.</system-reminder>'] },
+    place: 'later',
+    says: 'text added',
+  },
+  { name: 'a switch of the template', change: { effort: 'high' }, place: 'effort', says: 'setting value' },
+  { name: 'ids of calls', change: { callId: 'call_b2' }, place: 'call', says: 'tool-call id' },
+  {
+    name: 'ends of lines',
+    change: { result: plain.result.replaceAll('\n', '\r\n') },
+    place: 'result',
+    says: 'tool-result spacing',
+  },
+  {
+    name: 'the form of a character',
+    before: { question: ['caf\u00e9'] },
+    change: { question: ['cafe\u0301'] },
+    place: 'question',
+    says: 'text spacing',
+  },
+  { name: 'an old result that is cleared', change: { result: '[cleared]' }, place: 'result', says: 'tool-result text' },
+]
+
+/** A server, and how to send it a turn of one session. */
+function open() {
+  const { app } = openTestServer({ prefixes: new PrefixMemory(), media: createMediaReader() })
+  return async ({ path, body }: Asked, more: Json = {}) => {
+    const payload = { model: 'default', ...body, ...more }
+    const reply = await app.inject({ method: 'POST', url: path, payload, headers: { 'session-id': 's1' } })
+    if (reply.statusCode !== 200) throw new Error(reply.body)
+    return { json: reply.json() as Json, prefix: reply.headers['x-dragoman-prefix'] }
+  }
+}
+
+describe.each(protocols)('in %s', (protocol) => {
+  const column = protocols.indexOf(protocol)
+
+  test('a turn that goes on has no header', async () => {
+    const send = open()
+    await send(write[protocol](plain, false))
+    expect((await send(write[protocol](plain, true))).prefix).toBeUndefined()
+  })
+
+  test.each(breakers)('$name: its place and kind', async ({ before, change, place, says }) => {
+    const send = open()
+    await send(write[protocol]({ ...plain, ...before }, false))
+    const { prefix } = await send(write[protocol]({ ...plain, ...before, ...change }, true))
+    const [part, kind] = says.split(' ')
+    const [at, ...facts] = String(prefix).split(';')
+    expect([at, ...facts.slice(0, 2)]).toEqual([places[place][column], `part=${part}`, `change=${kind}`])
+    expect(facts[2]).toMatch(/^missed=[1-9]\d*$/)
+  })
+})
+
+/** A change, and what Anthropic's `diagnostics` and OpenAI's `prompt_cache_diagnostics` say of it. */
+const reasons: readonly (readonly [string, Partial<Conversation>, string, object])[] = [
+  ['the system message', system('12:01', '12:02'), 'system_changed', { type: 'cache_miss', reason: 'input_changed' }],
+  ['the tools', { tools: [written, read] }, 'tools_changed', { type: 'cache_miss', reason: 'tools_changed' }],
+  ['a message', { result: 'r' }, 'messages_changed', { type: 'cache_miss', reason: 'input_changed' }],
+  ['an option', { effort: 'high' }, 'unavailable', { type: 'cache_miss', reason: 'reasoning_effort_changed' }],
+]
+
+describe('a request that names an earlier reply', () => {
+  const messages = (previous: unknown) => ({ diagnostics: { previous_message_id: previous } })
+  const responses = (previous: unknown) => ({ prompt_cache_options: { comparison_response_id: previous } })
+
+  test.each(reasons)('learns that %s differs', async (_, change, anthropic, openai) => {
+    const send = open()
+    const first = await send(write.messages(plain, false), messages(null))
+    expect(first.json.diagnostics).toBeNull()
+    const second = await send(write.messages({ ...plain, ...change }, true), messages(first.json.id))
+    const missed = anthropic === 'unavailable' ? {} : { cache_missed_input_tokens: expect.any(Number) }
+    expect(second.json.diagnostics).toEqual({ cache_miss_reason: { type: anthropic, ...missed } })
+    const third = await send(write.responses(plain, false))
+    expect(third.json).not.toHaveProperty('prompt_cache_diagnostics')
+    const fourth = await send(write.responses({ ...plain, ...change }, true), responses(third.json.id))
+    expect(fourth.json.prompt_cache_diagnostics).toEqual({ ...openai, cache_missed_tokens: expect.any(Number) })
+  })
+
+  test('learns that nothing differs', async () => {
+    const send = open()
+    const first = await send(write.messages(plain, false))
+    expect((await send(write.messages(plain, true), messages(first.json.id))).json.diagnostics).toBeNull()
+    const third = await send(write.responses(plain, false))
+    const fourth = await send(write.responses(plain, true), responses(third.json.id))
+    expect(fourth.json.prompt_cache_diagnostics).toEqual({ type: 'cache_hit' })
+  })
+
+  test('learns that the reply is not known', async () => {
+    const send = open()
+    expect((await send(write.messages(plain, true), messages('msg_other'))).json.diagnostics).toEqual({
+      cache_miss_reason: { type: 'previous_message_not_found' },
+    })
+    const { json } = await send(write.responses(plain, true), responses('resp_other'))
+    expect(json.prompt_cache_diagnostics).toEqual({ type: 'comparison_response_not_found' })
+  })
+
+  test('is told in the first event of a stream', async () => {
+    const { app } = openTestServer({ prefixes: new PrefixMemory(), media: createMediaReader() })
+    const send = ({ path, body }: Asked, more: Json) =>
+      app.inject({ method: 'POST', url: path, payload: { model: 'default', ...body, ...more } })
+    const first: Json = (await send(write.messages(plain, false), {})).json()
+    const changed = write.messages({ ...plain, result: 'r' }, true)
+    const { body } = await send(changed, { stream: true, ...messages(first.id) })
+    expect(body.split('\n\n')[0]).toContain('"diagnostics":{"cache_miss_reason":{"type":"messages_changed"')
+    const third: Json = (await send(write.responses(plain, false), {})).json()
+    const fourth = await send(write.responses({ ...plain, result: 'r' }, true), { stream: true, ...responses(third.id) })
+    for (const event of ['response.created', 'response.completed'])
+      expect(fourth.body).toMatch(new RegExp(`"type":"${event}".*"prompt_cache_diagnostics":{"type":"cache_miss"`))
+  })
+})
+
+test('clean turns of conversations are never said to differ', () => {
+  const words = fc.constantFrom('ok', 'Go on.', 'It is 12:01.', '<reminder>12</reminder>', 'Why?', 'Done', '')
+  const step = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        type: fc.constant('answer' as const),
+        words,
+        asks: words,
+        thinks: fc.boolean(),
+        calls: fc.boolean(),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('again' as const) }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('edit' as const), words }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('title' as const) }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('fork' as const), words }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('agent' as const), words, count: fc.nat(3) }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('summary' as const), words }) },
+  )
+  let turns = 0
+  const session = fc.record({
+    steps: fc.array(step, { minLength: 1, maxLength: 14 }),
+    session: fc.option(fc.constant('s'), { nil: undefined }),
+  })
+  const property = fc.property(session, ({ steps, session }) => {
+    const memory = new PrefixMemory()
+    const system = (words: string): Message => ({ role: 'system', content: [text(words)] })
+    const user = (words: string): Message => ({ role: 'user', content: [text(words)] })
+    const send = (messages: readonly Message[]) => {
+      turns += 1
+      const prompt = { type: 'chat' as const, ...plainChat, messages, tools: [] }
+      expect(memory.note({ id: `r${turns}`, owner: 'a', model: 'm', session, prompt })).toEqual({})
+    }
+    let conversation: readonly Message[] = [system('You are an agent.'), user('Read notes.txt.')]
+    send(conversation)
+    for (const [index, made] of steps.entries()) {
+      switch (made.type) {
+        case 'answer': {
+          const id = `call_${index}`
+          const parts = [...(made.thinks ? [reasoning('Hm.')] : []), text(`${index} ${made.words}`)]
+          const answer = assistant(...parts, ...(made.calls ? [call(id, 'f', '{}')] : []))
+          const result: Message = made.calls ? { role: 'tool', toolCallId: id, content: [text(made.asks)] } : user(made.asks)
+          conversation = [...conversation, answer, result]
+          send(conversation)
+          break
+        }
+        case 'again':
+          send(conversation)
+          break
+        case 'edit':
+          conversation = [...conversation.slice(0, -1), user(`Edited ${index}: ${made.words}`)]
+          send(conversation)
+          break
+        case 'title':
+          send([
+            system('Write a title of at most five words for this conversation, and nothing else.'),
+            ...conversation.slice(1, 2),
+          ])
+          break
+        case 'fork':
+          send([...conversation, user(`Suggest what to ask next: ${made.words}`)])
+          break
+        case 'agent': {
+          const task = user(`Task ${index}: ${made.words}`)
+          const steps = Array.from({ length: made.count }, (_, at) => [assistant(text(`step ${at}`)), user('Go on.')])
+          for (let at = 0; at <= steps.length; at++) send([system('You are a subordinate.'), task, ...steps.slice(0, at).flat()])
+          break
+        }
+        case 'summary':
+          conversation = [conversation[0] ?? system(''), user(`Summary ${index}: ${made.words}`)]
+          send(conversation)
+      }
+    }
+  })
+  fc.assert(property, { numRuns: 300 })
+  expect(turns).toBeGreaterThan(1000)
+})
