@@ -8,6 +8,7 @@ import { compareDecoding } from './compare-decoding.ts'
 import { compareEvents } from './compare-events.ts'
 import { compareGateways } from './compare-gateways.ts'
 import { comparePrompts } from './compare-prompts.ts'
+import { compareSessions } from './compare-sessions.ts'
 import { memoryOfStreams, ratesOfModels } from './growth.ts'
 import { computedPrompts, passedOnPrompts } from './growth-prompts.ts'
 import { modelFile } from './model-file.ts'
@@ -17,20 +18,24 @@ import { sectionLines } from './report/report.ts'
 import type { Section } from './report/section.ts'
 
 /**
- * Dragoman, what it is compared with, and how it grows, in one run with one table: gateways, engines, prompts and growth. Each part has a
+ * Dragoman, what it is compared with, and how it grows, in one run with one table: gateways, engines, prompts, growth and, where it is named, sessions. Each part has a
  * limit of time. Writes bench/results/DATE-MACHINE.json and a plot beside it; a run of some parts has their names in its own.
  *
- *   npm run bench -- [--quick] [--only PART,PART] [--model SOURCE] [--gpu] [--workers N,N] [--minutes N] [--rounds N] [--name MACHINE]
+ *   npm run bench -- [--quick] [--only PART,PART] [--model SOURCE] [--models FOLDER] [--gpu] [--workers N,N] [--minutes N] [--rounds N] [--name MACHINE]
  */
 
-const partNames = ['gateways', 'events', 'decoding', 'prompts', 'growth'] as const
+const partNames = ['gateways', 'events', 'decoding', 'prompts', 'growth', 'sessions'] as const
 type PartName = (typeof partNames)[number]
+
+/** Sessions take as long as all others. */
+const partsByDefault = partNames.filter((name) => name !== 'sessions')
 
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
-    only: { type: 'string', default: partNames.join(',') },
+    only: { type: 'string', default: partsByDefault.join(',') },
     model: { type: 'string' },
+    models: { type: 'string' },
     gpu: { type: 'boolean', default: false },
     workers: { type: 'string', default: '2' },
     minutes: { type: 'string' },
@@ -52,11 +57,13 @@ const workers = values.workers.split(',').map((count) => toCount('--workers', co
 const loadProcesses = Math.max(1, Math.floor(cpus().length / 4))
 
 const lengths = [1, 2, 4, 8, 16, 32, 64, 128].map((thousands) => thousands * 1000)
+const sessionSize = quick ? { systemTokens: 2000, turns: 4 } : { systemTokens: 24_000, turns: 12 }
 const parts: Readonly<Record<PartName, () => Promise<Section[]>>> = {
   gateways: () => compareGateways({ rounds, roundMs, warmUpMs, workers, loadProcesses }),
   events: async () => [await compareEvents({ rounds, warmUpMs })],
   decoding: async () => compareDecoding({ modelPath: await modelPath(), gpu, rounds, limitMs }),
   prompts: async () => comparePrompts({ modelPath: await modelPath(), gpu, rounds, limitMs }),
+  sessions: () => compareSessions({ folder: values.models, size: sessionSize }),
   growth: async () => [
     await memoryOfStreams(quick ? [1, 1000, 10_000] : [1, 10, 100, 1000, 10_000]),
     await ratesOfModels(quick ? [1, 50] : [1, 10, 50], { warmUpMs, durationMs: roundMs }),
@@ -122,7 +129,7 @@ for (const line of sectionLines(sections)) console.log(line)
 console.log(`\nload average: ${loadBefore?.toFixed(1)} before, ${loadAfter?.toFixed(1)} after`)
 
 const date = new Date().toISOString().slice(0, 10)
-const isWhole = measured.length === partNames.length
+const isWhole = values.only === partsByDefault.join(',')
 const result = new URL(
   `./results/${[date, machine, ...(isWhole ? [] : measured.map(({ part }) => part))].join('-')}`,
   import.meta.url,
@@ -143,5 +150,6 @@ const facts = {
   parts: measured,
 }
 writeFileSync(new URL(`${result}.json`), `${JSON.stringify(facts, null, 2)}\n`)
-writeFileSync(new URL(`${result}.svg`), plot(`Dragoman and others, ${cpus().length} cores`, plotGroups(sections)))
+const groups = plotGroups(sections)
+if (groups.length > 0) writeFileSync(new URL(`${result}.svg`), plot(`Dragoman and others, ${cpus().length} cores`, groups))
 process.exit(0)
