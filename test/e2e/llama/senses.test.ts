@@ -63,7 +63,10 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
         { engine: 'llama', id: 'seeing', ...seeing, ...settings },
         { engine: 'llama', id: 'random', ...random, ...settings },
         ...made.map((files) => ({ engine: 'llama' as const, ...files, ...settings })),
-        { engine: 'llama', id: 'keeping', ...seeing, ...settings, slots: 1, prefixCache: { maxBytes: 1e9, minTokens: 64 } },
+        ...(['memory', 'disk'] as const).map((tier) => {
+          const prefixCache = { memory: 'off' as const, disk: 'off' as const, [tier]: '1GB', minTokens: 64 }
+          return { engine: 'llama' as const, id: `keeping-in-${tier}`, ...seeing, ...settings, slots: 1, prefixCache }
+        }),
         { engine: 'llama', ...madeOf('mutual'), id: 'narrow', ...settings, batchSize: 8 },
         { engine: 'llama', id: 'damaged', source: seeing.source, mmproj: damaged, ...settings },
         { engine: 'llama', id: 'mismatched', source: seeing.source, mmproj: random.mmproj, ...settings },
@@ -273,15 +276,16 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
     expect(other.text).toBe('2')
   })
 
-  test('a prefix with a picture returns from the disk, to its own picture only', async () => {
+  test.each(['memory', 'disk'])('a prefix with a picture returns from the %s, to its own picture only', async (tier) => {
+    const model = `keeping-in-${tier}`
     const [first, second] = [picture('circle'), picture('square')]
     const words = 'The cat sat on the mat. '.repeat(20)
     const about = (seen: Buffer): Turn[] => [['user', [words, seen, 'Is this a square or a circle?']]]
-    const { text } = await chat('keeping', about(first))
-    await chat('keeping', [['user', ['Some birds fly over our sea. '.repeat(20)]]])
-    const again = await chat('keeping', about(first))
+    const { text } = await chat(model, about(first))
+    await chat(model, [['user', ['Some birds fly over our sea. '.repeat(20)]]])
+    const again = await chat(model, about(first))
     expect(again).toMatchObject({ text, cached: expect.toSatisfy((cached) => cached > again.inputTokens - 20) })
-    const other = await chat('keeping', about(second))
+    const other = await chat(model, about(second))
     expect(other.cached).toBeLessThan(again.cached ?? 0)
     expect(other.text).toBe((await chat('seeing', about(second))).text)
   })

@@ -86,6 +86,7 @@ export class Senses {
       eval: true,
       env: {},
       workerData: { path: libraryPath, nothing },
+      resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 },
     })
     thread.unref()
     const senses = new Senses({ library, native, thread, vectorLength: model.library.inputLength(model.native) })

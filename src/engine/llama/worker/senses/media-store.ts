@@ -17,7 +17,8 @@ type Encoding = { readonly rounds: Rounds; readonly isOver: () => boolean }
 const keptDecoded = 16
 /** How many media are known by their parts. */
 const keptParts = 4096
-const keptVectorBytes = 256 * 1024 * 1024
+/** Those of four large pictures; the store of prefixes keeps more, as what a model has read. */
+const keptVectorBytes = 64 * 1024 * 1024
 
 /** The results of a projector, by the hashes of media: later turns of a conversation send the same ones again. */
 export class MediaStore {

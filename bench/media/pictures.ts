@@ -1,16 +1,16 @@
 // The time to the first token of prompts with a picture, and of the next turn with the same one, on the embedded engine and a llama-server with
 // the same files; and what streams of text get while another client's pictures are encoded. Needs `npm run senses` and `npm run llama-server`.
-//   npx tsx bench/pictures.ts [--rounds N] [--model FILE --mmproj FILE]
+//   npx tsx bench/media/pictures.ts [--rounds N] [--model FILE --mmproj FILE]
 // Without files: dragoman-tiny with its projector, then with one that has random weights and an encoder of 38 million parameters.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { writeRandomProjector } from '../test/support/llama/random-projector.ts'
-import { drawing } from '../test/support/pictures.ts'
-import { findLlamaServer, startLlamaServer } from './llama-server.ts'
-import { type BenchProcess, startDragoman } from './processes.ts'
+import { writeRandomProjector } from '../../test/support/llama/random-projector.ts'
+import { drawing } from '../../test/support/pictures.ts'
+import { findLlamaServer, startLlamaServer } from '../llama-server.ts'
+import { type BenchProcess, startDragoman } from '../processes.ts'
 
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '7' }, model: { type: 'string' }, mmproj: { type: 'string' } },
@@ -18,7 +18,7 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds)
 const [streams, slots, contextLength] = [8, 10, 1024]
 const tokensOfStream = 120
-const models = fileURLToPath(new URL('../models/', import.meta.url))
+const models = fileURLToPath(new URL('../../models/', import.meta.url))
 const tiny = join(models, 'dragoman-tiny.gguf')
 const embeddingLength = 256
 
