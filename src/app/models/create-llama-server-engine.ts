@@ -5,6 +5,7 @@ import type { Engine } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media.ts'
 import { LlamaServerEngine } from '../../engine/llama-server/engine.ts'
 import { freeDeviceBytes } from '../../engine/llama-server/free-device-bytes.ts'
+import { knowsArgument } from '../../engine/llama-server/knows-argument.ts'
 import type { ServerPlan } from '../../engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../../engine/remote/engine.ts'
 import type { ModelFiles } from '../../lifecycle/fetch-files.ts'
@@ -12,7 +13,7 @@ import { describeContext, onGpu } from '../../registry/gguf/choose-context.ts'
 import { usualContext } from '../../registry/gguf/memory-need.ts'
 import { readProjector } from '../../registry/gguf/read-projector.ts'
 import type { FindTemplate, LocateFiles } from './create-llama-engine.ts'
-import { defaultContext, type MemorySharing, serverNeed } from './memory-sharing.ts'
+import { defaultContext, type MemorySharing, promptCacheBytes, serverNeed } from './memory-sharing.ts'
 
 type LlamaServerParts = {
   readonly log: Logger
@@ -48,11 +49,17 @@ export function createLlamaServer(
       const template = await findTemplate()
       const named = template && { chatTemplatePath: template.path, chatTemplateName: template.name }
       const plan = { ...planOf(config, files), ...named }
-      if (config.contextLength !== undefined) return { ...plan, contextLength: config.contextLength }
+      const room = sharing.room()
+      const withCache = async (complete: ServerPlan): Promise<ServerPlan> => {
+        if (!(await knowsArgument(config.binary, '--cache-ram'))) return complete
+        const { bytes } = await serverNeed(complete)
+        return { ...complete, promptCacheBytes: promptCacheBytes(room.budgetBytes - bytes) }
+      }
+      if (config.contextLength !== undefined) return withCache({ ...plan, contextLength: config.contextLength })
       const freeBytes = config.gpuLayers === 0 ? 0 : await freeDeviceBytes(config.binary)
-      const context = await defaultContext(plan, onGpu(sharing.room(), freeBytes))
+      const context = await defaultContext(plan, onGpu(room, freeBytes))
       if (context !== undefined) log.info({ model: id }, `context: ${describeContext(context)}`)
-      return { ...plan, contextLength: context?.contextLength ?? usualContext }
+      return withCache({ ...plan, contextLength: context?.contextLength ?? usualContext })
     },
     need: serverNeed,
     createUpstream: ({ url, apiKey, model }) =>

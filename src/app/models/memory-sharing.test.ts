@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { workerNeed } from './memory-sharing.ts'
+import { promptCacheBytes, workerNeed } from './memory-sharing.ts'
 
 const modelPath = fileURLToPath(new URL('../../../models/dragoman-tiny.gguf', import.meta.url))
 const plan = { modelPath, slots: 4, flashAttention: true, contextLength: 4096 }
@@ -21,6 +21,14 @@ test('prefixes need the memory that is set for them, and no memory of their own 
   )
   expect(lent?.bytes).toBe(plain?.bytes)
   expect(set?.bytes).toBe((plain?.bytes ?? 0) + 1e9)
+})
+
+test.each([
+  { spareBytes: 2e9, bytes: 1e9 },
+  { spareBytes: 1e12, bytes: 8 * 2 ** 30 },
+  { spareBytes: -1, bytes: 0 },
+])('of $spareBytes that its model leaves, a llama-server keeps prompts in $bytes', ({ spareBytes, bytes }) => {
+  expect(promptCacheBytes(spareBytes)).toBe(bytes)
 })
 
 test('a draft model needs its own memory: weights, and a context like that of the model', async () => {

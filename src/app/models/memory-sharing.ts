@@ -30,6 +30,8 @@ const idleGraceMs = 1000
 /** Measured without a model: the worker with llama.cpp, and llama-server. */
 const workerBytes = 180e6
 const serverBytes = 40e6
+/** llama-server's own default. */
+const mostPromptBytes = 8 * 2 ** 30
 
 export function shareMemory({ memory }: Pick<LoadedConfig, 'memory'>, log: Logger): MemorySharing {
   const residency = new ModelMemory({
@@ -69,6 +71,11 @@ export function workerNeed(plan: LoadOptions): Promise<MemoryNeed> {
 /** The memory that a llama-server needs. */
 export function serverNeed(plan: ServerPlan): Promise<MemoryNeed> {
   return memoryNeed(planOf(plan))
+}
+
+/** The memory in which a llama-server keeps prompts besides its slots, if its model leaves this much of the budget. */
+export function promptCacheBytes(spareBytes: number): number {
+  return Math.floor(Math.max(0, Math.min(mostPromptBytes, spareBytes / 2)))
 }
 
 /** The context of a model whose configuration names none. */

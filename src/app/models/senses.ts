@@ -76,7 +76,8 @@ export function asLlamaServer(config: LlamaModelConfig, binary: string): LlamaSe
   if (toolStrategy !== 'grammar') return undefined
   const options = {
     '--batch-size': batchSize,
-    '--cache-ram': cacheMib(prefixCache),
+    // With adapters, a server keeps none.
+    '--cache-ram': (shared.adapters ?? []).length > 0 ? undefined : cacheMib(prefixCache),
     '--spec-type': speculation && 'ngram-simple',
     '--rope-scaling': rope?.scaling,
     '--rope-scale': rope?.factor,

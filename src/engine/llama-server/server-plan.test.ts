@@ -34,6 +34,8 @@ test.each<[name: string, value: string, plan: Partial<ServerPlan>]>([
   ['--chat-template-file', '/t.jinja', { chatTemplatePath: '/t.jinja' }],
   ['--lora', '"/a,b.gguf"', { adapters: [{ path: '/a,b.gguf', scale: 1 }] }],
   ['--lora-scaled', '"/a.gguf:0.5"', { adapters: [{ path: '/a.gguf', scale: 0.5 }] }],
+  ['--cache-ram', '100', { promptCacheBytes: 100.5 * 2 ** 20 }],
+  ['--cache-ram', '0', { promptCacheBytes: 2 ** 30, adapters: [{ path: '/a.gguf', scale: 1 }] }],
   ['--cache-ram', '0', { adapters: [{ path: '/a.gguf', scale: 1 }] }],
   ['--spec-draft-model', '/d.gguf', { draft: { modelPath: '/d.gguf' } }],
   ['--spec-type', 'draft-simple', { draft: { modelPath: '/d.gguf' } }],
@@ -42,6 +44,7 @@ test.each<[name: string, value: string, plan: Partial<ServerPlan>]>([
   ['--spec-draft-n-min', '0', { draft: { modelPath: '/d', minTokens: 0 } }],
   ['--spec-draft-p-min', '0', { draft: { modelPath: '/d', minProbability: 0 } }],
   ['--spec-draft-ngl', 'all', { draft: { modelPath: '/d', gpuLayers: 'max' } }],
+  ['--cache-ram', '7', { promptCacheBytes: 2 ** 30, extraArguments: ['--cache-ram', '7'] }],
   ['--numa', 'distribute', { extraArguments: ['--numa', 'distribute'] }],
 ])("the plan's %s becomes %s", (name, value, plan) => {
   expect(argumentAfter(name, plan)).toBe(value)

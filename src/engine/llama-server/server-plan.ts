@@ -23,6 +23,8 @@ export type ServerPlan = {
     readonly gpuLayers?: number | 'auto' | 'max'
   }
   readonly adapters?: readonly { readonly path: string; readonly scale: number }[]
+  /** What prompts may use that are kept besides the slots; absent: as the server decides. */
+  readonly promptCacheBytes?: number
   readonly chatTemplatePath?: string
   /** Absent: the model's own. */
   readonly chatTemplateName?: string
@@ -32,6 +34,7 @@ export type ServerPlan = {
 
 /** The size of its smaller batches, to which it would divide a larger one anyway. */
 const smallBatch = 512
+const cacheArguments = /^(?:-cram|--cache-ram)(?:=|$)/
 const batchArguments = /^(?:-b|--batch-size|-ub|--ubatch-size)(?:=|$)/
 
 /** The server's port, and a model name that is unique to this start, to recognize the server. */
@@ -62,8 +65,7 @@ export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentit
     ...option('--spec-draft-p-min', draft?.minProbability),
     ...option('--spec-draft-ngl', layers(draft?.gpuLayers)),
     ...(plan.adapters ?? []).flatMap(adapterOption),
-    // The server would keep prompts without the adapters that they were read with.
-    ...option('--cache-ram', (plan.adapters ?? []).length === 0 ? undefined : 0),
+    ...option('--cache-ram', promptCacheMib(plan)),
     ...plan.extraArguments,
   ]
 }
@@ -73,8 +75,7 @@ export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentit
  * for it, and splits a batch for several devices.
  */
 function batchSize({ gpuLayers = 'auto', extraArguments }: ServerPlan): number | undefined {
-  const isSet = extraArguments.some((argument) => batchArguments.test(argument.replaceAll('_', '-')))
-  return isSet || (gpuLayers !== 0 && gpuLayers !== 'auto') ? undefined : smallBatch
+  return isSet(extraArguments, batchArguments) || (gpuLayers !== 0 && gpuLayers !== 'auto') ? undefined : smallBatch
 }
 
 /** Both options take lists with commas; the one with a scale cannot take a path with a colon. */
@@ -86,6 +87,16 @@ function adapterOption({ path, scale }: NonNullable<ServerPlan['adapters']>[numb
     'model-unavailable',
     `the path of the adapter ${path} has a colon, so that its scale must be 1, not ${scale}`,
   )
+}
+
+function promptCacheMib({ promptCacheBytes, adapters = [], extraArguments }: ServerPlan): number | undefined {
+  // The server would keep prompts without the adapters that they were read with.
+  if (adapters.length > 0) return 0
+  return isSet(extraArguments, cacheArguments) ? undefined : promptCacheBytes && Math.floor(promptCacheBytes / 2 ** 20)
+}
+
+function isSet(extraArguments: readonly string[], names: RegExp): boolean {
+  return extraArguments.some((argument) => names.test(argument.replaceAll('_', '-')))
 }
 
 function layers(count: ServerPlan['gpuLayers']): number | string | undefined {

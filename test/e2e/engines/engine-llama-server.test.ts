@@ -8,6 +8,7 @@ import type { Engine } from '../../../src/contract/engine.ts'
 import type { ToolChoice } from '../../../src/contract/request.ts'
 import { LlamaServerEngine, type LlamaServerEngineOptions } from '../../../src/engine/llama-server/engine.ts'
 import { freePort } from '../../../src/engine/llama-server/free-port.ts'
+import { knowsArgument } from '../../../src/engine/llama-server/knows-argument.ts'
 import { launchServer } from '../../../src/engine/llama-server/launch.ts'
 import type { ServerEndpoint } from '../../../src/engine/llama-server/server-client.ts'
 import type { ServerPlan } from '../../../src/engine/llama-server/server-plan.ts'
@@ -196,6 +197,23 @@ describe.skipIf(llamaServerBinary === undefined)(`a real llama-server${llamaServ
     })
     const { timings } = (await reply.json()) as { timings: { draft_n: number } }
     expect(timings.draft_n).toBeGreaterThan(0)
+  })
+
+  test('a conversation whose slot another one took is found again, in the memory that the plan has for it', async () => {
+    expect(await knowsArgument(binary, '--cache-ram')).toBe(true)
+    const reused = async (promptCacheBytes: number) => {
+      const engine = await createEngine({ slots: 1, promptCacheBytes })
+      onTestFinished(() => engine.close())
+      const [cats, dogs] = ['The cat sat on the mat. ', 'A dog ran along the road. '].map((text) => text.repeat(30)) as [
+        string,
+        string,
+      ]
+      for (const text of [cats, dogs]) await complete(engine, chatRequest(text, { maxOutputTokens: 4 }))
+      const { usage } = await complete(engine, chatRequest(cats, { maxOutputTokens: 4 }))
+      return (usage?.cachedInputTokens ?? 0) / (usage?.inputTokens ?? 1)
+    }
+    expect(await reused(1e9)).toBeGreaterThan(0.95)
+    expect(await reused(0)).toBeLessThan(0.5)
   })
 
   test('a port that somebody else was quicker to take is left to them', async () => {
