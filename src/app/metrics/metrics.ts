@@ -8,6 +8,7 @@ import type { SpanCounts } from '../../telemetry/exporter.ts'
 import { addMetric } from './exposition.ts'
 import { addGenerationMetrics } from './generation-metrics.ts'
 import { addModelMetrics, type ReadLoad } from './model-metrics.ts'
+import { readInTurns, renderInTurns } from './render.ts'
 import { addReplicaMetrics } from './replica-metrics.ts'
 import { addCounter } from './tallies.ts'
 import { addToolMetrics } from './tool-metrics.ts'
@@ -117,8 +118,8 @@ export function createMetrics({ readLoad, version, readSpans, processMetrics = t
       const { name, type, help, labelNames = [] } = metric as unknown as DeclaredMetric
       return { name, type, help, labelNames }
     }),
-    render: () => registry.metrics(),
-    read: () => registry.getMetricsAsJSON(),
+    render: () => renderInTurns(registry),
+    read: () => readInTurns(registry),
     requestStarted: () => {
       requestsInFlight += 1
     },

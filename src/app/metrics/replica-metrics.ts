@@ -103,11 +103,17 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
 
 /** The servers and their current state. */
 function addServerGauges(registry: Registry, readLoad: ReadLoad, tallies: ReplicaTallies): void {
-  /** The servers of all models, with their labels. */
-  const reports = () =>
-    readLoad().flatMap(({ id, servers = [] }) =>
-      servers.map((report) => ({ report, labels: { model: id, server: tallies.labelOf(id, report.host) } })),
-    )
+  /** The sum of a number over the servers behind each label. */
+  function* sums(read: (report: ServerReport) => number): Iterable<readonly [Labels, number]> {
+    for (const { id, servers = [] } of readLoad()) {
+      const ofModel = new Map<string, number>()
+      for (const report of servers) {
+        const server = tallies.labelOf(id, report.host)
+        ofModel.set(server, (ofModel.get(server) ?? 0) + read(report))
+      }
+      for (const [server, sum] of ofModel) yield [{ model: id, server }, sum]
+    }
+  }
   addMetric(
     registry,
     {
@@ -117,21 +123,18 @@ function addServerGauges(registry: Registry, readLoad: ReadLoad, tallies: Replic
       labelNames: [...names, 'state'],
       aggregator: 'average',
     },
-    () => {
-      tallies.prune(new Map(readLoad().map(({ id, servers = [] }) => [id, new Set(servers.map(({ host }) => host))])))
+    function* () {
+      const load = readLoad()
+      tallies.prune(new Map(load.map(({ id, servers = [] }) => [id, new Set(servers.map(({ host }) => host))])))
       // Assigns each label once, so that it is the same in all metrics.
-      for (const { id, servers = [] } of readLoad()) for (const { host } of servers) tallies.at(id, host)
-      return summed(
-        reports().flatMap(({ report, labels }) =>
-          states.map((state) => [{ ...labels, state }, report.state === state ? 1 : 0] as const),
-        ),
-      )
+      for (const { id, servers = [] } of load) for (const { host } of servers) tallies.at(id, host)
+      for (const state of states) {
+        for (const [labels, sum] of sums((report) => (report.state === state ? 1 : 0))) yield [{ ...labels, state }, sum]
+      }
     },
   )
   const addGauge = (declaration: Omit<Declaration, 'labelNames'>, read: (report: ServerReport) => number) =>
-    addMetric(registry, { type: 'gauge', labelNames: names, ...declaration }, () =>
-      summed(reports().map(({ report, labels }) => [labels, read(report)] as const)),
-    )
+    addMetric(registry, { type: 'gauge', labelNames: names, ...declaration }, () => sums(read))
   addGauge(
     { name: 'dragoman_replica_active', help: 'Requests that the server is answering.' },
     ({ activeRequests }) => activeRequests,
@@ -149,21 +152,14 @@ function addServerGauges(registry: Registry, readLoad: ReadLoad, tallies: Replic
       labelNames: ['model', 'source'],
       aggregator: 'max',
     },
-    () =>
-      summed(
-        readLoad().flatMap(({ id, servers = [] }) => servers.map(({ source = 'config' }) => [{ model: id, source }, 1] as const)),
-      ),
+    function* () {
+      for (const { id, servers = [] } of readLoad()) {
+        const counts = new Map<string, number>()
+        for (const { source = 'config' } of servers) increment(counts, source)
+        for (const [source, count] of counts) yield [{ model: id, source }, count]
+      }
+    },
   )
-}
-
-/** Servers that share labels are summed. */
-function summed(samples: Iterable<readonly [Labels, number]>): Iterable<readonly [Labels, number]> {
-  const sums = new Map<string, [Labels, number]>()
-  for (const [labels, value] of samples) {
-    const key = Object.values(labels).join('\n')
-    sums.set(key, [labels, (sums.get(key)?.[1] ?? 0) + value])
-  }
-  return sums.values()
 }
 
 /** What became of the attempts at the servers. */
