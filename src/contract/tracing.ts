@@ -1,4 +1,5 @@
 import type { AttemptEnd, AttemptStart } from './attempts.ts'
+import type { Sampling } from './sampling.ts'
 import type { GenerationRecord } from './usage.ts'
 
 /** W3C trace context. */
@@ -8,10 +9,30 @@ export type TraceContext = { readonly traceparent: string; readonly tracestate?:
 export type RequestTrace = TraceContext & {
   /** Records the model of the request. */
   servedBy?(model: string): void
-  generationBegan?(): void
+  generationBegan?(generation: BegunGeneration): void
   generationEnded?(record: GenerationRecord): void
   /** Begins the span of an attempt at a server. */
   beginAttempt?(start: AttemptStart): AttemptSpan
+  /** Begins the span of a tool that the server runs. */
+  beginTool?(call: { readonly name: string; readonly id: string }): ToolSpan
+}
+
+/** A generation as its request asks for it; absent: the default. */
+export type BegunGeneration = {
+  readonly sampling: Sampling
+  readonly choices: number
+  /** The form that its output must have. */
+  readonly form: 'json' | 'text' | undefined
+  /** Of its reasoning. */
+  readonly effort: string | undefined
+  readonly maxOutputTokens: number | undefined
+  /** The client's name for its session. */
+  readonly session: string | undefined
+}
+
+export type ToolSpan = {
+  /** `error`: a word for the failure of the call. */
+  end(error?: string): void
 }
 
 /** The span of an attempt. */
@@ -50,4 +71,6 @@ export type SentReply = {
   readonly replyId?: string | undefined
   /** The model as the caller named it. */
   readonly requestedModel?: string | undefined
+  /** The caller asked for a stream. */
+  readonly isStreamed?: boolean | undefined
 }

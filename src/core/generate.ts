@@ -7,6 +7,7 @@ import type { MediaReader } from '../contract/media.ts'
 import type { GenerationRequest, GenerationRequests } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
+import { begunGeneration } from './begun-generation.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
 import { generateSeveral } from './generate-several.ts'
 import { refuseUnread } from './media/refuse-unread.ts'
@@ -57,7 +58,7 @@ export type Generation = {
 export function generate(deps: GenerateDeps, asked: GenerationRequests, context: RequestContext): Generation {
   return {
     async run(emit) {
-      context.trace?.generationBegan?.()
+      if (context.trace !== undefined) context.trace.generationBegan?.(begunGeneration(asked[0], context))
       context.watch?.began(context.model.id)
       let { model } = context
       /** The model whose failure the request reports. */

@@ -1,8 +1,8 @@
 import { placeOfChange } from '../canonical/place-of-change.ts'
 import type { AttemptEnd, AttemptStart } from '../contract/attempts.ts'
-import type { ArrivedRequest, SentReply } from '../contract/tracing.ts'
+import type { ArrivedRequest, BegunGeneration, SentReply } from '../contract/tracing.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
-import type { Attributes } from './otlp.ts'
+import type { Attributes, Double } from './otlp.ts'
 
 /** Routes of OpenAI, llama-server, Ollama and KoboldAI. */
 const texts = /\/(completions?|infill|api\/((v1|latest)\/)?generate|extra\/generate\/stream)$/
@@ -21,10 +21,11 @@ export type RequestFacts = {
   readonly operation: string | undefined
   readonly model: string | undefined
   readonly record: GenerationRecord | undefined
+  readonly begun: BegunGeneration | undefined
 }
 
 /** The attributes of a request's span, by OpenTelemetry's conventions for generative AI and HTTP; no texts of prompts or replies. */
-export function requestAttributes({ request, reply, operation, model, record }: RequestFacts): Attributes {
+export function requestAttributes({ request, reply, operation, model, record, begun }: RequestFacts): Attributes {
   const isUse = operation !== undefined
   const { timings, usage, diverged } = record ?? {}
   return {
@@ -36,10 +37,12 @@ export function requestAttributes({ request, reply, operation, model, record }: 
     'gen_ai.operation.name': operation,
     'gen_ai.provider.name': isUse ? 'dragoman' : undefined,
     'gen_ai.request.model': isUse ? (reply.requestedModel?.slice(0, 200) ?? model) : undefined,
+    'gen_ai.request.stream': reply.isStreamed === true ? true : undefined,
+    ...(begun !== undefined && askedAttributes(begun)),
     'gen_ai.response.model': isUse ? model : undefined,
     'gen_ai.response.id': isUse ? reply.replyId : undefined,
     'gen_ai.response.finish_reasons': record?.finishReasons,
-    'gen_ai.response.time_to_first_chunk': seconds(timings?.firstTokenMs),
+    'gen_ai.response.time_to_first_chunk': reply.isStreamed === true ? seconds(timings?.firstTokenMs) : undefined,
     'dragoman.queue.duration': seconds(timings?.queueMs),
     'gen_ai.usage.input_tokens': usage?.inputTokens,
     'gen_ai.usage.output_tokens': usage?.outputTokens,
@@ -82,6 +85,41 @@ export function errorOf({ status }: SentReply, record: GenerationRecord | undefi
   return status >= 400 ? String(status) : undefined
 }
 
-function seconds(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : ms / 1000
+/** The attributes of the span of a tool that the server runs. */
+export function toolAttributes(
+  { name, id }: { readonly name: string; readonly id: string },
+  error: string | undefined,
+): Attributes {
+  return {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': name,
+    'gen_ai.tool.call.id': id,
+    'gen_ai.tool.type': 'extension',
+    'error.type': error,
+  }
+}
+
+/** The wishes of a request, without defaults and without its texts, which stop sequences are, too. */
+function askedAttributes({ sampling, choices, form, effort, maxOutputTokens, session }: BegunGeneration): Attributes {
+  return {
+    'gen_ai.request.choice.count': choices === 1 ? undefined : choices,
+    'gen_ai.request.seed': sampling.seed,
+    'gen_ai.request.max_tokens': maxOutputTokens,
+    'gen_ai.request.temperature': double(sampling.temperature),
+    'gen_ai.request.top_p': double(sampling.topP),
+    'gen_ai.request.top_k': double(sampling.topK),
+    'gen_ai.request.frequency_penalty': double(sampling.frequencyPenalty),
+    'gen_ai.request.presence_penalty': double(sampling.presencePenalty),
+    'gen_ai.request.reasoning.level': effort,
+    'gen_ai.output.type': form,
+    'gen_ai.conversation.id': session?.slice(0, 200),
+  }
+}
+
+function double(value: number | undefined): Double | undefined {
+  return value === undefined ? undefined : { double: value }
+}
+
+function seconds(ms: number | undefined): Double | undefined {
+  return ms === undefined ? undefined : { double: ms / 1000 }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { type SendResult, type SpanCounts, SpanExporter } from './exporter.ts'
@@ -25,7 +26,8 @@ export function openTracing(
   { version, onAway, onBack, delayMs }: Surroundings,
 ): Opened {
   const dispatcher = new Agent({ connections: 1, connectTimeout: timeoutMs })
-  const about = { resource: { 'service.version': version, ...resource }, version }
+  // Each process is an instance, also those of one server.
+  const about = { resource: { 'service.version': version, 'service.instance.id': randomUUID(), ...resource }, version }
 
   async function send(spans: readonly string[]): Promise<SendResult> {
     const {

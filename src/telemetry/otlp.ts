@@ -1,6 +1,8 @@
 import type { SpanContext } from './trace-context.ts'
 
-export type AttributeValue = string | number | readonly string[]
+/** A number that OpenTelemetry's conventions call a double: its type must not change with its value. */
+export type Double = { readonly double: number }
+export type AttributeValue = string | number | boolean | Double | readonly string[]
 export type Attributes = Readonly<Record<string, AttributeValue | undefined>>
 
 /** A span that has ended. */
@@ -9,7 +11,7 @@ export type EndedSpan = {
   readonly parentSpanId: string | undefined
   readonly tracestate: string | undefined
   readonly name: string
-  readonly kind: 'server' | 'client'
+  readonly kind: keyof typeof kinds
   /** Milliseconds of the epoch. */
   readonly startMs: number
   readonly endMs: number
@@ -17,7 +19,9 @@ export type EndedSpan = {
   readonly hasFailed: boolean
 }
 
-const kinds = { server: 2, client: 3 } as const
+const kinds = { internal: 1, server: 2, client: 3 } as const
+/** The version of the conventions that names and attributes follow. */
+const schemaUrl = 'https://opentelemetry.io/schemas/1.37.0'
 const statusError = 2
 
 /**
@@ -42,7 +46,7 @@ export function encodeBatch(spans: readonly string[], { resource, version }: { r
   const escaped = Object.entries(resource).map(([name, value]) => [JSON.stringify(name).slice(1, -1), value])
   const attributes = encodeAttributes(Object.fromEntries(escaped))
   const scope = JSON.stringify({ name: 'dragoman', version })
-  return `{"resourceSpans":[{"resource":{"attributes":${attributes}},"scopeSpans":[{"scope":${scope},"spans":[${spans.join(',')}]}]}]}`
+  return `{"resourceSpans":[{"resource":{"attributes":${attributes}},"schemaUrl":"${schemaUrl}","scopeSpans":[{"scope":${scope},"schemaUrl":"${schemaUrl}","spans":[${spans.join(',')}]}]}]}`
 }
 
 function encodeAttributes(attributes: Attributes): string {
@@ -57,6 +61,8 @@ function encodeAttributes(attributes: Attributes): string {
 function encodeValue(value: AttributeValue): string {
   if (typeof value === 'string') return `{"stringValue":${JSON.stringify(value)}}`
   // 64-bit numbers are texts in this encoding.
+  if (typeof value === 'boolean') return `{"boolValue":${value}}`
+  if (typeof value === 'object' && 'double' in value) return `{"doubleValue":${value.double}}`
   if (typeof value === 'number') return Number.isInteger(value) ? `{"intValue":"${value}"}` : `{"doubleValue":${value}}`
   return `{"arrayValue":{"values":[${value.map((one) => `{"stringValue":${JSON.stringify(one)}}`).join(',')}]}}`
 }

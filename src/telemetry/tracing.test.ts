@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ArrivedRequest, SentReply } from '../contract/tracing.ts'
+import type { ArrivedRequest, BegunGeneration, SentReply } from '../contract/tracing.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
 import { encodeBatch } from './otlp.ts'
 import { parseTraceparent, toTraceparent } from './trace-context.ts'
@@ -28,7 +28,15 @@ const record: GenerationRecord = {
   timings: { firstTokenMs: 250, queueMs: 40 },
   finishReasons: ['stop'],
 }
-const answered: SentReply = { status: 200, goesOn: false, replyId: 'chatcmpl-1', requestedModel: 'default' }
+const answered: SentReply = { status: 200, goesOn: false, replyId: 'chatcmpl-1', requestedModel: 'default', isStreamed: true }
+const begun: BegunGeneration = {
+  sampling: {},
+  choices: 1,
+  form: undefined,
+  effort: undefined,
+  maxOutputTokens: undefined,
+  session: undefined,
+}
 const start = { server: '10.0.0.1:8000', kind: 'vllm', model: 'Qwen/Qwen3', retry: 0 }
 
 function create(ratio = 1) {
@@ -53,15 +61,15 @@ const attributesOf = ({ attributes }: OtlpSpan) =>
 test('a request and its attempts are one trace, with what they cost', () => {
   const { begin, spans, pass } = create()
   const request = begin()
-  request.generationBegan?.()
+  request.generationBegan?.(begun)
   const attempt = request.beginAttempt?.(start)
   pass(700)
   attempt?.end({ outcome: 'ok', firstChunkMs: 200, usage, finishReasons: ['stop'] })
   request.generationEnded?.(record)
   pass(200)
   request.replied(answered)
-  const [client, server] = spans
-  if (client === undefined || server === undefined) return expect.unreachable()
+  const [client, queue, server] = spans
+  if (client === undefined || queue === undefined || server === undefined) return expect.unreachable()
   expect(client).toMatchObject({ traceId: server.traceId, parentSpanId: server.spanId, name: 'chat Qwen/Qwen3', kind: 3 })
   expect(attempt?.context.traceparent).toBe(`00-${server.traceId}-${client.spanId}-01`)
   expect(attributesOf(client)).toEqual({
@@ -78,6 +86,13 @@ test('a request and its attempts are one trace, with what they cost', () => {
     'gen_ai.usage.cache_read.input_tokens': '12',
     'gen_ai.usage.reasoning.output_tokens': '2',
   })
+  expect(queue).toMatchObject({
+    parentSpanId: server.spanId,
+    name: 'queue qwen',
+    kind: 1,
+    startTimeUnixNano: server.startTimeUnixNano,
+  })
+  expect(BigInt(queue.endTimeUnixNano) - BigInt(queue.startTimeUnixNano)).toBe(40_000_000n)
   expect(server).toMatchObject({ name: 'chat qwen', kind: 2 })
   expect(server).not.toHaveProperty('parentSpanId')
   expect(server).not.toHaveProperty('status')
@@ -90,6 +105,7 @@ test('a request and its attempts are one trace, with what they cost', () => {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': 'dragoman',
     'gen_ai.request.model': 'default',
+    'gen_ai.request.stream': true,
     'gen_ai.response.model': 'qwen',
     'gen_ai.response.id': 'chatcmpl-1',
     'gen_ai.response.finish_reasons': { values: [{ stringValue: 'stop' }] },
@@ -105,16 +121,68 @@ test('a request and its attempts are one trace, with what they cost', () => {
 test('a span says how the prompt differs from the turn before, without names that a caller wrote', () => {
   const { begin, spans } = create()
   const request = begin()
-  request.generationBegan?.()
+  request.generationBegan?.(begun)
   const at = ['prompt', 'templateVariables', 'plover']
   const diverged = { at, part: 'setting', kind: 'value', missedTokens: 900 } as const
   request.generationEnded?.({ ...record, diverged })
   request.replied(answered)
-  expect(attributesOf(spans[0] ?? expect.unreachable())).toMatchObject({
+  expect(attributesOf(spans.at(-1) ?? expect.unreachable())).toMatchObject({
     'dragoman.prompt.diverged_at': 'prompt.templateVariables',
     'dragoman.prompt.diverged_part': 'setting',
     'dragoman.prompt.change': 'value',
     'dragoman.prompt.missed_tokens': '900',
+  })
+})
+
+test('the span of a request says what it asks for, with doubles where the conventions have them', () => {
+  const { begin, spans } = create()
+  const request = begin()
+  const sampling = { temperature: 1, topP: 0.5, topK: 40, seed: 7 }
+  request.generationBegan?.({ sampling, choices: 2, form: 'json', effort: 'low', maxOutputTokens: 10, session: 'thread-1' })
+  request.generationEnded?.({ ...record, timings: { firstTokenMs: 1000, queueMs: 0 } })
+  request.replied(answered)
+  const [span] = spans
+  expect(Object.fromEntries((span as OtlpSpan).attributes.map(({ key, value }) => [key, value]))).toMatchObject({
+    'gen_ai.request.stream': { boolValue: true },
+    'gen_ai.request.choice.count': { intValue: '2' },
+    'gen_ai.request.seed': { intValue: '7' },
+    'gen_ai.request.max_tokens': { intValue: '10' },
+    'gen_ai.request.temperature': { doubleValue: 1 },
+    'gen_ai.request.top_p': { doubleValue: 0.5 },
+    'gen_ai.request.top_k': { doubleValue: 40 },
+    'gen_ai.request.reasoning.level': { stringValue: 'low' },
+    'gen_ai.output.type': { stringValue: 'json' },
+    'gen_ai.conversation.id': { stringValue: 'thread-1' },
+    'gen_ai.response.time_to_first_chunk': { doubleValue: 1 },
+    'dragoman.queue.duration': { doubleValue: 0 },
+  })
+})
+
+test('a whole reply has no first chunk', () => {
+  const { begin, spans } = create()
+  const request = begin()
+  request.generationBegan?.(begun)
+  request.generationEnded?.(record)
+  request.replied({ ...answered, isStreamed: false })
+  expect(attributesOf(spans[1] as OtlpSpan)).not.toHaveProperty('gen_ai.response.time_to_first_chunk')
+  expect(attributesOf(spans[1] as OtlpSpan)).not.toHaveProperty('gen_ai.request.stream')
+})
+
+test('a tool that the server runs has a span within that of its request', () => {
+  const { begin, spans, pass } = create()
+  const request = begin()
+  const span = request.beginTool?.({ name: 'web_search', id: 'call_1' })
+  pass(300)
+  span?.end('timeout')
+  request.replied(answered)
+  const [tool, server] = spans
+  expect(tool).toMatchObject({ parentSpanId: server?.spanId, name: 'execute_tool web_search', kind: 1, status: { code: 2 } })
+  expect(attributesOf(tool as OtlpSpan)).toEqual({
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'web_search',
+    'gen_ai.tool.call.id': 'call_1',
+    'gen_ai.tool.type': 'extension',
+    'error.type': 'timeout',
   })
 })
 
@@ -162,7 +230,7 @@ test.each<[string, SentReply, GenerationRecord['outcome'] | undefined, { type: s
   const { begin, spans } = create()
   const request = begin()
   if (outcome !== undefined) {
-    request.generationBegan?.()
+    request.generationBegan?.(begun)
     request.generationEnded?.({ id: 'r', caller: 'agent', model: 'qwen', outcome, durationMs: 1 })
   }
   request.replied(reply)
@@ -194,19 +262,19 @@ test('the span of a background response ends with its generation', () => {
   const request = begin({ route: '/v1/responses' })
   request.replied({ ...answered, goesOn: true })
   expect(spans).toEqual([])
-  request.generationBegan?.()
+  request.generationBegan?.(begun)
   request.generationEnded?.(record)
-  expect(spans).toHaveLength(1)
+  expect(spans.map(({ name }) => name)).toEqual(['queue qwen', 'chat qwen'])
 })
 
 test('the record of a hang-up comes after the end of the reply, and still counts', () => {
   const { begin, spans } = create()
   const request = begin()
-  request.generationBegan?.()
+  request.generationBegan?.(begun)
   request.replied({ status: 499, goesOn: false })
   expect(spans).toEqual([])
   request.generationEnded?.({ ...record, outcome: 'cancelled' })
-  expect(spans.map(attributesOf)).toMatchObject([{ 'error.type': 'cancelled', 'gen_ai.usage.output_tokens': '5' }])
+  expect(spans.slice(1).map(attributesOf)).toMatchObject([{ 'error.type': 'cancelled', 'gen_ai.usage.output_tokens': '5' }])
 })
 
 test.each([
@@ -239,6 +307,7 @@ test('a batch names its service once', () => {
   const batch = JSON.parse(
     encodeBatch(['{"a":1}', '{"a":2}'], { resource: { 'service.name': 'gateway', 'a "b"': 'c "d"' }, version: '1.2.3' }),
   )
+  const schemaUrl = expect.stringMatching(/^https:\/\/opentelemetry\.io\/schemas\/\d/)
   expect(batch).toEqual({
     resourceSpans: [
       {
@@ -248,7 +317,8 @@ test('a batch names its service once', () => {
             { key: 'a "b"', value: { stringValue: 'c "d"' } },
           ],
         },
-        scopeSpans: [{ scope: { name: 'dragoman', version: '1.2.3' }, spans: [{ a: 1 }, { a: 2 }] }],
+        schemaUrl,
+        scopeSpans: [{ scope: { name: 'dragoman', version: '1.2.3' }, schemaUrl, spans: [{ a: 1 }, { a: 2 }] }],
       },
     ],
   })

@@ -1,8 +1,16 @@
 import type { AttemptEnd, AttemptStart } from '../contract/attempts.ts'
-import type { ArrivedRequest, AttemptSpan, RequestSpan, SentReply, Tracing } from '../contract/tracing.ts'
+import type {
+  ArrivedRequest,
+  AttemptSpan,
+  BegunGeneration,
+  RequestSpan,
+  SentReply,
+  ToolSpan,
+  Tracing,
+} from '../contract/tracing.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
-import { attemptAttributes, errorOf, operationOf, requestAttributes } from './genai.ts'
-import { encodeSpan } from './otlp.ts'
+import { attemptAttributes, errorOf, operationOf, requestAttributes, toolAttributes } from './genai.ts'
+import { type EndedSpan, encodeSpan } from './otlp.ts'
 import { isSampled } from './sampler.ts'
 import type { Sampler } from './settings.ts'
 import { newContext, parseTraceparent, type SpanContext, toTraceparent } from './trace-context.ts'
@@ -43,7 +51,9 @@ class ServerSpan implements RequestSpan {
   readonly tracestate?: string
   #model: string | undefined = undefined
   #record: GenerationRecord | undefined = undefined
+  #begun: (BegunGeneration & { readonly atMs: number }) | undefined = undefined
   #running = 0
+  #hasQueued = false
   #reply: SentReply | undefined = undefined
   #hasEnded = false
 
@@ -62,15 +72,32 @@ class ServerSpan implements RequestSpan {
     this.#model = model
   }
 
-  generationBegan(): void {
+  generationBegan(generation: BegunGeneration): void {
     this.#running += 1
+    this.#begun ??= { ...generation, atMs: this.#deps.now() }
   }
 
   generationEnded(record: GenerationRecord): void {
     this.#running -= 1
     this.#model = record.model
     this.#record = record
+    this.#exportQueue(record)
     this.#endIfDone()
+  }
+
+  beginTool(call: { readonly name: string; readonly id: string }): ToolSpan {
+    const startMs = this.#deps.now()
+    return {
+      end: (error) =>
+        this.#exportBelow({
+          name: `execute_tool ${call.name}`,
+          kind: 'internal',
+          startMs,
+          endMs: this.#deps.now(),
+          attributes: toolAttributes(call, error),
+          hasFailed: error !== undefined && error !== 'cancelled',
+        }),
+    }
   }
 
   beginAttempt(start: AttemptStart): AttemptSpan {
@@ -108,7 +135,7 @@ class ServerSpan implements RequestSpan {
         kind: 'server',
         startMs: this.#startMs + this.#epochMs,
         endMs: this.#deps.now() + this.#epochMs,
-        attributes: requestAttributes({ request: this.#request, reply, operation, model, record }),
+        attributes: requestAttributes({ request: this.#request, reply, operation, model, record, begun: this.#begun }),
         // A request that cannot be served is its caller's failure, and a cancelled one nobody's.
         hasFailed: error !== undefined && error !== 'cancelled' && (reply.status >= 500 || reply.status < 400),
       }),
@@ -121,18 +148,33 @@ class ServerSpan implements RequestSpan {
 
   #exportAttempt(start: AttemptStart, end: AttemptEnd, { context, startMs }: { context: SpanContext; startMs: number }): void {
     const operation = this.#operation
-    this.#deps.export(
-      encodeSpan({
-        context,
-        parentSpanId: this.#place.context.spanId,
-        tracestate: this.tracestate,
-        name: `${operation ?? 'request'} ${start.model}`,
-        kind: 'client',
-        startMs: startMs + this.#epochMs,
-        endMs: this.#deps.now() + this.#epochMs,
-        attributes: attemptAttributes(operation, start, end),
-        hasFailed: end.outcome !== 'ok' && end.outcome !== 'cancelled',
-      }),
-    )
+    this.#exportBelow({
+      context,
+      name: `${operation ?? 'request'} ${start.model}`,
+      kind: 'client',
+      startMs,
+      endMs: this.#deps.now(),
+      attributes: attemptAttributes(operation, start, end),
+      hasFailed: end.outcome !== 'ok' && end.outcome !== 'cancelled',
+    })
+  }
+
+  /** The first generation of a request waits; those after calls of tools seldom do. */
+  #exportQueue({ model, timings }: GenerationRecord): void {
+    const { atMs: startMs = 0 } = this.#begun ?? {}
+    const waitedMs = timings?.queueMs ?? 0
+    if (waitedMs < 1 || this.#hasQueued) return
+    this.#hasQueued = true
+    const span = { name: `queue ${model}`, kind: 'internal', attributes: {}, hasFailed: false } as const
+    this.#exportBelow({ ...span, startMs, endMs: startMs + waitedMs })
+  }
+
+  /** Its times are of the monotonic clock. */
+  #exportBelow(span: Omit<EndedSpan, 'context' | 'parentSpanId' | 'tracestate'> & { readonly context?: SpanContext }): void {
+    const { context } = this.#place
+    const { tracestate } = this
+    const { startMs, endMs } = span
+    const times = { startMs: startMs + this.#epochMs, endMs: endMs + this.#epochMs }
+    this.#deps.export(encodeSpan({ context: newContext(context), parentSpanId: context.spanId, tracestate, ...span, ...times }))
   }
 }

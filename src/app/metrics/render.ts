@@ -9,7 +9,7 @@ type Sample = { readonly value: number; readonly labels?: object; readonly metri
 /** A family of metrics with its samples, as prom-client lists it. */
 export type ReadMetric = { readonly name: string; readonly type: unknown; readonly values: readonly Sample[] }
 
-/** What a registry does beyond its declared type. */
+/** The methods of a registry that its declared type lacks. */
 type Formatting = {
   getMetricsAsArray(): readonly { get(): Promise<ReadMetric> }[]
   getMetricsAsString(metric: { get(): ReadMetric }): Promise<string>

@@ -146,9 +146,10 @@ export class CallRunner {
 
   async #execute(tool: ServerTool, call: ServerToolCall, key: string): Promise<Answered> {
     const { use, context, rules, emit } = this.#around
-    const { principal, signal, session, id } = context
+    const { principal, signal, session, id, trace } = context
     await emit({ type: 'server-tool-start', choice: 0, call })
     const startedMs = this.#deps.now()
+    const span = trace?.beginTool?.({ name: tool.name, id: call.id })
     try {
       const { outcome, how, error } = await runTool(tool, {
         arguments: call.arguments,
@@ -158,10 +159,12 @@ export class CallRunner {
         timeoutMs: use.timeoutMs ?? defaultTimeoutMs,
       })
       rules.note(key, outcome.isError)
+      span?.end(how === 'ok' ? undefined : how)
       this.#record(tool.name, how, this.#deps.now() - startedMs, error)
       await emit({ type: 'server-tool-end', choice: 0, id: call.id, outcome })
       return { type: 'result', outcome }
     } catch (reason) {
+      span?.end('cancelled')
       this.#record(tool.name, 'cancelled', this.#deps.now() - startedMs)
       emitAtOnce(emit, {
         type: 'server-tool-end',

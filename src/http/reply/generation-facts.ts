@@ -8,6 +8,8 @@ export type GenerationFacts = {
   readonly generationId: string
   /** The name in the request. */
   requestedModel?: string
+  /** The caller asked for a stream. */
+  isStreamed?: boolean
   model?: string
   /** The requested model, if another one serves. */
   insteadOf?: string
@@ -65,6 +67,7 @@ export function factFields({
   requestedModel,
   model,
   unparsedCalls,
+  isStreamed: _,
   ...rest
 }: GenerationFacts): object {
   // Assigned, since spreading takes more time than the rest of the log line.

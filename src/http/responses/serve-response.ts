@@ -30,7 +30,12 @@ export function createResponseHandler(deps: Watching & Replying, service: Respon
       const { decoded, context } = run.parts
       handle.servedBy(context.model.id)
       caller.watch?.asked(decoded.request.model)
-      const facts: GenerationFacts = { generationId: id, requestedModel: decoded.request.model, model: context.model.id }
+      const facts: GenerationFacts = {
+        generationId: id,
+        requestedModel: decoded.request.model,
+        isStreamed: decoded.stream,
+        model: context.model.id,
+      }
       request.generation = facts
       addIgnored(reply, decoded.ignored)
       if (!decoded.background) {

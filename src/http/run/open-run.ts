@@ -106,7 +106,7 @@ export function beginSpan(tracing: Watching['tracing'], request: FastifyRequest)
 
 /** The names of a generation for its span. */
 export function namesOf(facts: GenerationFacts | undefined) {
-  return { replyId: facts?.generationId, requestedModel: facts?.requestedModel }
+  return { replyId: facts?.generationId, requestedModel: facts?.requestedModel, isStreamed: facts?.isStreamed }
 }
 
 /** The trace, which is the client's if no span is recorded, the client's session, and the version that it asks for. */

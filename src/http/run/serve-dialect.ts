@@ -61,7 +61,7 @@ export function createDialectHandler(
       if (hasLargeBody(request)) await nextTurn()
       const keeping = keepLoaded(call.policy.keepLoaded, caller.principal)
       caller.watch?.asked(call.requests[0].model)
-      const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
+      const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model, isStreamed: call.stream }
       request.generation = facts
       if (keeping.ignored.length > 0) call = { ...call, ignored: [...call.ignored, ...keeping.ignored] }
       addIgnored(reply, call.ignored)
