@@ -12,16 +12,16 @@ type Slice = ReturnType<typeof sliceOf>
 export function sliceOf(
   name: string,
   pods: readonly Pod[],
-  more: { readonly port?: number; readonly addressType?: string } = {},
+  more: { readonly port?: number; readonly addressType?: string; readonly appProtocol?: string } = {},
 ) {
-  const { port = 8000, addressType = 'IPv4' } = more
+  const { port = 8000, addressType = 'IPv4', appProtocol } = more
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     metadata: { name, resourceVersion: '', labels: { 'kubernetes.io/service-name': 'vllm' } },
     addressType,
     ports: [
-      { name: 'http', port, protocol: 'TCP' },
+      { name: 'http', port, protocol: 'TCP', ...(appProtocol !== undefined && { appProtocol }) },
       { name: 'metrics', port: 9000, protocol: 'TCP' },
     ],
     endpoints: pods.map(({ ip, ready = true, serving = ready, terminating = false }) => ({
@@ -44,10 +44,12 @@ export async function startKubernetesApi(tls?: { readonly key: Buffer; readonly 
   /** Versions before it are forgotten. */
   let oldest = 100
   let refusal: number | undefined
+  let mayWatch = true
   const onRequest = ({ url = '', headers }: IncomingMessage, response: ServerResponse) => {
     const { pathname, searchParams: query } = new URL(url, 'http://api')
     seen.push({ query, path: pathname, authorization: headers.authorization })
     if (refusal !== undefined) return void response.writeHead(refusal).end('{}')
+    if (!mayWatch && query.get('watch') !== null) return void response.writeHead(403).end('{}')
     response.writeHead(200, { 'content-type': 'application/json' })
     if (query.get('watch') === null) return void response.end(JSON.stringify(page(Number(query.get('continue') ?? 0))))
     const from = Number(query.get('resourceVersion'))
@@ -110,6 +112,10 @@ export async function startKubernetesApi(tls?: { readonly key: Buffer; readonly 
       for (const watch of watches) {
         watch.write('{"type":"MODIFIED","object":{"metadata":{"name":"vllm-1","resourceVer', () => watch.destroy())
       }
+    },
+    /** As to a role without the verb `watch`. */
+    forbidWatching(): void {
+      mayWatch = false
     },
     refuse(status: number | undefined): void {
       refusal = status

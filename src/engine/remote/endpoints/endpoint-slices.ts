@@ -20,8 +20,8 @@ export function endpointsOfSlices(slices: readonly Loose[], { port, path }: Serv
   const urls = usable.flatMap((slice) => {
     const hosts = asArray(slice.endpoints).flatMap((endpoint) => readyHost(asObject(endpoint)))
     if (hosts.length === 0) return []
-    const number = typeof port === 'number' ? port : portOf(slice, port)
-    return hosts.map((host) => `http://${hostInUrl(host)}:${number}${path}`)
+    const { number, scheme } = portOf(slice, port)
+    return hosts.map((host) => `${scheme}://${hostInUrl(host)}:${number}${path}`)
   })
   return [...new Set(urls)].toSorted().map((url) => ({ url, weight: 1 }))
 }
@@ -35,14 +35,20 @@ function readyHost(endpoint: Loose | undefined): readonly string[] {
   return first === undefined ? [] : [first]
 }
 
-function portOf(slice: Loose, name: string | undefined): number {
+/** A port by its number need not be one of the slice. */
+function portOf(
+  slice: Loose,
+  wanted: string | number | undefined,
+): { readonly number: number; readonly scheme: 'http' | 'https' } {
   const ports = asArray(slice.ports).map(asObject)
-  const found = name === undefined ? ports : ports.filter((port) => port?.name === name)
+  const found = wanted === undefined ? ports : ports.filter((port) => port?.name === wanted || port?.port === wanted)
   const [only] = found
-  if (found.length === 1 && typeof only?.port === 'number') return only.port
+  const scheme = only?.appProtocol === 'https' ? 'https' : 'http'
+  if (typeof wanted === 'number') return { number: wanted, scheme }
+  if (found.length === 1 && typeof only?.port === 'number') return { number: only.port, scheme }
   const names = ports.map((port) => asText(port?.name) || port?.port).join(', ')
   const has = ports.length === 0 ? 'it has none' : `it has: ${names}`
   throw new Error(
-    `${name === undefined ? 'the Service has several ports' : `the Service has no port '${name}'`}; ${has}. Set \`port\``,
+    `${wanted === undefined ? 'the Service has several ports' : `the Service has no port '${wanted}'`}; ${has}. Set \`port\``,
   )
 }

@@ -23,8 +23,8 @@ export class KubernetesError extends Error {
 }
 
 const podFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
-/** Longer than the server keeps a watch open. */
-const silenceMs = 330_000
+/** The server sends a bookmark about every minute: a connection that is silent for longer may be dead. */
+const silenceMs = 90_000
 /** Kubernetes limits an object to 1.5 MiB. */
 const maxLineLength = 2 * 1024 * 1024
 
@@ -65,9 +65,13 @@ export class KubernetesApi {
     return await textOf(await this.#send(path, signal), { what: 'the list', mostBytes })
   }
 
-  /** Yields the lines of a streamed reply, batched as they arrive. Ends when the server ends it or the connection breaks. */
-  async *lines(path: string, signal: AbortSignal): AsyncGenerator<readonly string[]> {
+  /** Yields the lines of a streamed reply, batched as they arrive; `onOpen` is called when it begins. Ends when the server ends it or the connection breaks. */
+  async *lines(
+    path: string,
+    { signal, onOpen }: { readonly signal: AbortSignal; onOpen(): void },
+  ): AsyncGenerator<readonly string[]> {
     const body = await this.#send(path, signal)
+    onOpen()
     const decoder = new TextDecoder()
     let rest = ''
     try {

@@ -106,6 +106,33 @@ test('an API server that refuses or is away keeps the set', async () => {
   expect(heard.sets.at(-1)).toEqual([])
 })
 
+test('a role that may list but not watch is one warning, and lists come ever later', async () => {
+  const api = await startKubernetesApi()
+  api.put(sliceOf('vllm-1', [ready]))
+  api.forbidWatching()
+  const warnings: string[] = []
+  const warn = (message: string) => void warnings.push(message)
+  const waits: number[] = []
+  // Called for the wait after each failure.
+  const random = () => waits.push(performance.now()) && 1
+  const given = { api: api.origin, service: 'vllm', namespace: 'llm', port: 'http', path: '/v1', retryMs: 20 }
+  const { urls, until } = follow(kubernetesSource({ ...given, warn, random }))
+  expect(await urls()).toEqual(['http://10.0.0.1:8000/v1'])
+  await until(() => waits.length === 5)
+  expect(warnings).toEqual([expect.stringContaining('needs `list` and `watch`')])
+  const [first = 0, , , fourth = 0, fifth = 0] = waits
+  // 20 ms, 40, 80, then 160.
+  expect(fifth - fourth).toBeGreaterThan(150)
+  expect(fourth - first).toBeGreaterThan(130)
+})
+
+test('a port that the Service says is HTTPS, by name or number, is reached so', () => {
+  const slice = sliceOf('a', [ready], { appProtocol: 'https' })
+  for (const port of ['http', 8000])
+    expect(endpointsOfSlices([slice], { port, path: '/v1' })).toEqual([{ url: 'https://10.0.0.1:8000/v1', weight: 1 }])
+  expect(endpointsOfSlices([slice], { port: 9000, path: '' })).toEqual([{ url: 'http://10.0.0.1:9000', weight: 1 }])
+})
+
 test('a Service without slices is named, since it may be misspelt', async () => {
   const { warnings, urls } = await open()
   expect(await urls()).toEqual([])

@@ -36,12 +36,12 @@ export function kubernetesSource(options: KubernetesSourceOptions): EndpointSour
       const run = async () => {
         let failures = 0
         let trouble: string | undefined
-        const onListed = () => {
+        const onWatching = () => {
           failures = 0
           trouble = undefined
         }
         while (!signal.aborted) {
-          const reason = await followSlices(options, { listener, signal, onListed })
+          const reason = await followSlices(options, { listener, signal, onWatching })
           if (signal.aborted) return
           if (reason === undefined) {
             // The version was too old: list again.
@@ -63,12 +63,13 @@ export function kubernetesSource(options: KubernetesSourceOptions): EndpointSour
   }
 }
 
-type SliceWatch = { readonly listener: SourceListener; readonly signal: AbortSignal; onListed(): void }
+/** `onWatching`: the list has arrived, and its changes will. */
+type SliceWatch = { readonly listener: SourceListener; readonly signal: AbortSignal; onWatching(): void }
 
 /** Follows the slices until something fails, and resolves with the reason. Undefined when the watch has to start over. */
 async function followSlices(
   options: KubernetesSourceOptions,
-  { listener, signal, onListed }: SliceWatch,
+  { listener, signal, onWatching }: SliceWatch,
 ): Promise<string | undefined> {
   let api: KubernetesApi | undefined
   try {
@@ -81,8 +82,7 @@ async function followSlices(
       options.warn(`kubernetes: the namespace ${namespace} has no EndpointSlice of a Service '${options.service}'`)
     const report = () => listener.onSet(checkFound(endpointsOfSlices([...slices.values()], options)))
     report()
-    onListed()
-    await watch(api, { path, version, signal, slices, report })
+    await watch(api, { path, version, signal, slices, report, onWatching })
     return undefined
   } catch (error) {
     if (error instanceof KubernetesError && error.status === 410) return undefined
@@ -125,15 +125,16 @@ type Watch = {
   readonly signal: AbortSignal
   readonly slices: Map<string, Loose>
   report(): void
+  onWatching(): void
 }
 
 /** Watches, reconnecting from the last version that was seen. Rejects when that is impossible. */
-async function watch(api: KubernetesApi, { path, version: first, signal, slices, report }: Watch): Promise<void> {
+async function watch(api: KubernetesApi, { path, version: first, signal, slices, report, onWatching }: Watch): Promise<void> {
   let version = first
   while (!signal.aborted) {
     const query = `&watch=1&allowWatchBookmarks=true&timeoutSeconds=${watchSeconds}&resourceVersion=${encodeURIComponent(version)}`
     let events = 0
-    for await (const lines of api.lines(path + query, signal)) {
+    for await (const lines of api.lines(path + query, { signal, onOpen: onWatching })) {
       let hasChanged = false
       for (const line of lines) {
         const event = asObject(JSON.parse(line))
