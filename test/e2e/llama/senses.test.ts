@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { openChat } from '../../support/http/raw-client.ts'
+import { encodeGguf } from '../../support/llama/gguf-writer.ts'
 import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
 import { randomModel, randomProjector } from '../../support/llama/models.ts'
 import { encodeSmallModel } from '../../support/llama/random-architectures.ts'
@@ -57,6 +58,10 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
     const madeOf = (id: string) => made.find((each) => each.id === id) ?? random
     const damaged = join(folder, 'damaged-mmproj.gguf')
     await writeFile(damaged, (await readFile(random.mmproj)).subarray(0, 9000))
+    const counting = join(folder, 'counting-mmproj.gguf')
+    const text = (value: string) => ({ type: 'string', value }) as const
+    const type = ['clip.vision.projector_type', text('hunyuanvl')] as const
+    await writeFile(counting, encodeGguf(new Map([['general.architecture', text('clip')], type]), []))
     const server = { engine: 'llama-server' as const, binary: llamaServerBinary ?? '' }
     app = await startApp({
       models: [
@@ -69,6 +74,7 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
         }),
         { engine: 'llama', ...madeOf('mutual'), id: 'narrow', ...settings, batchSize: 8 },
         { engine: 'llama', id: 'damaged', source: seeing.source, mmproj: damaged, ...settings },
+        { engine: 'llama', id: 'dependent', source: seeing.source, mmproj: counting, ...settings },
         { engine: 'llama', id: 'mismatched', source: seeing.source, mmproj: random.mmproj, ...settings },
         ...(llamaServerBinary === undefined
           ? []
@@ -265,6 +271,7 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
 
   test.each([
     ['damaged', /mmproj/],
+    ['dependent', /projector of type 'hunyuanvl': serve the model with a llama-server/],
     ['mismatched', /mismatch between text model \(n_embd = \d+\) and mmproj \(n_embd = 64\).*set `mmproj` to the projector/],
   ])('a projector that is %s is named, and other models go on', async (model, message) => {
     const [failed, other] = await Promise.all([

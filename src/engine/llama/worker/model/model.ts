@@ -1,9 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
-import { messageOf } from '../../../../contract/errors.ts'
 import { type Context, isOfInterrupt } from '../../binding/context.ts'
 import { Model } from '../../binding/model.ts'
-import { Senses } from '../../binding/senses.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
 import { llamaOptions, openContext } from '../context/context.ts'
 import { Embedder } from '../embed/embedder.ts'
@@ -16,7 +14,8 @@ import { Guides } from '../sampling/guidance.ts'
 import { NgramDrafter } from '../sampling/ngram-drafter.ts'
 import type { Drafter } from '../sampling/speculation.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from '../sampling/token-trie.ts'
-import { MediaStore } from '../senses/media-store.ts'
+import type { MediaStore } from '../senses/media-store.ts'
+import { openMediaStore } from '../senses/open-media-store.ts'
 import { identityOf, PrefixStore } from '../slots/prefix-store.ts'
 import { SlotPool } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'
@@ -61,9 +60,6 @@ const progressStep = 0.01
 const shortStepsHint =
   'a step of 64 tokens of a prompt takes longer here than `stopWithinMs` allows; in shorter steps a token takes up to twice as long: a ' +
   'larger `stopWithinMs` makes long prompts faster, but running streams may wait that long, and cancelled prompts run on that long'
-
-/** `GGML_LOG_LEVEL_ERROR` */
-const errorLevel = 4
 
 type Observer = {
   onProgress(progress: number): void
@@ -166,27 +162,6 @@ async function findDrafter(
   if (draft === undefined) return undefined
   const model = await load(draft)
   return (prompt) => model.open(prompt)
-}
-
-/** The projector runs where the layers of the model do. */
-async function openMediaStore(
-  context: Context,
-  { mmprojPath: projectorPath, sensesPath: libraryPath }: LoadOptions,
-  { threads, log }: { readonly threads: number; readonly log: (message: string) => void },
-): Promise<MediaStore | undefined> {
-  if (projectorPath === undefined || libraryPath === undefined) return undefined
-  const reasons: string[] = []
-  const onLog = (level: number, message: string) => {
-    if (level === errorLevel) reasons.push(message.replace(/^[\w:~]+: (error: )?/, '').trim())
-  }
-  try {
-    const { model } = context
-    const usesGpu = model.gpuLayers > 0
-    return new MediaStore(await Senses.load(model, { libraryPath, projectorPath, threads, usesGpu, onLog }), { context, log })
-  } catch (error) {
-    const why = reasons.length === 0 ? '' : `: ${reasons.join('; ')}`
-    throw new Error(`${messageOf(error)}${why}; set \`mmproj\` to the projector that belongs to the model`, { cause: error })
-  }
 }
 
 /** A rejected draft is erased from the end. */
