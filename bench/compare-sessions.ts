@@ -61,9 +61,9 @@ async function compareOn(modelPath: string, size: Options['size']): Promise<Sect
     { name: 'llama-server', start: () => startLlamaServer({ program: findLlamaServer(), modelPath, slots: 1, contextLength }) },
   ]
   const { running, missing } = await startAll(servers, ({ start }) => start())
-  const rows: Row[] = []
+  const samples = new Map<string, readonly Sample[]>()
   try {
-    for (const server of running) rows.push(...rowsOf(server.name, await replay(server, size)))
+    for (const server of running) samples.set(server.name, await replay(server, size))
   } finally {
     for (const { stop } of running) stop()
   }
@@ -72,27 +72,23 @@ async function compareOn(modelPath: string, size: Options['size']): Promise<Sect
     ratio: 'computed / ideal tokens',
     unit: 'ms',
     isTime: true,
-    rows: rows.toSorted((one, other) => kindOf(one).localeCompare(kindOf(other))),
+    rows: rowsOf(samples),
     missing,
   }
 }
 
-const kindOf = ({ name }: Row) => name.split(', on ')[0] ?? name
-
-function rowsOf(server: string, samples: readonly Sample[]): Row[] {
-  const kinds = [...new Set(samples.map(({ kind }) => kind))]
-  return kinds.map((kind) => {
-    const same = samples.filter((sample) => sample.kind === kind)
-    const values = same.map(({ firstMs }) => firstMs)
-    const sum = (of: (sample: Sample) => number) => same.reduce((total, sample) => total + of(sample), 0)
-    const computed = sum(({ prompt, cached }) => prompt - cached)
-    return {
-      name: `${kind}, on ${server}`,
-      values,
-      median: median(values),
-      ratio: computed / sum(({ prompt, ideal }) => prompt - ideal),
-    }
-  })
+/** Each kind of request in the order of the session, on one server after the other. */
+function rowsOf(all: ReadonlyMap<string, readonly Sample[]>): Row[] {
+  const kinds = new Set([...all.values()].flatMap((samples) => samples.map(({ kind }) => kind)))
+  return [...kinds].flatMap((kind) =>
+    [...all].map(([server, samples]) => {
+      const same = samples.filter((sample) => sample.kind === kind)
+      const values = same.map(({ firstMs }) => firstMs)
+      const sum = (of: (sample: Sample) => number) => same.reduce((total, sample) => total + of(sample), 0)
+      const ratio = sum(({ prompt, cached }) => prompt - cached) / sum(({ prompt, ideal }) => prompt - ideal)
+      return { name: `${kind}, on ${server}`, values, median: median(values), ratio }
+    }),
+  )
 }
 
 /** Sends a session, whose answers are those of the server itself. */
@@ -120,7 +116,8 @@ async function replay(server: Server, size: Options['size']): Promise<readonly S
 async function post(url: string, body: object): Promise<Response> {
   const reply = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    // A connection that a server closes while it is idle would fail the next request.
+    headers: { 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify({ model: 'bench', ...body }),
   })
   if (!reply.ok) throw new Error(`${url}: ${await reply.text()}`)

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { median } from '../bench/report/report.ts'
 import { comparedRows, grownRows, ratioRows } from '../bench/report/section.ts'
 import { inTurns, startAll } from '../bench/rounds.ts'
+import { agentSession } from '../bench/sessions.ts'
 
 test('the median is the middle value, or the mean of the two in the middle', () => {
   expect(median([9, 1, 2])).toBe(2)
@@ -79,4 +80,18 @@ test('what cannot be started has a reason; ours must start', async () => {
     missing: [{ name: 'b', reason: 'no such program' }],
   })
   await expect(startAll(targets, start('ours'))).rejects.toThrow('no such program')
+})
+
+test('a session goes on from turn to turn, and its branches begin like it', () => {
+  const session = agentSession({ systemTokens: 400, turns: 3, tokensPerWord: 2 })
+  const sent = session.map(({ kind, messages }) => ({ kind, messages: messages(['one', 'two', 'three']) }))
+  const of = (kind: string) => sent.find((step) => step.kind === kind)?.messages ?? []
+  const turns = sent.filter(({ kind }) => kind === 'turn').map(({ messages }) => messages)
+  expect(turns.map(({ length }) => length)).toEqual([4, 6])
+  expect(turns[1]?.slice(0, 4)).toEqual(turns[0])
+  expect(of('same again')).toEqual(turns[1])
+  expect(of('edited question').slice(0, -1)).toEqual(turns[1]?.slice(0, -1))
+  expect(of('after the subordinate').slice(0, 6)).toEqual(turns[1])
+  expect(of('other conversation')[0]).toEqual(of('cold')[0])
+  expect(of('subordinate')[0]).not.toEqual(of('cold')[0])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type GenerationRequest, type JsonObject, plainChat, plainRequest } from '../../contract/request.ts'
-import { ignoredByTemplate } from './ignored-by-template.ts'
+import { ignoredByTemplate, mayPrint } from './ignored-by-template.ts'
 
 const plain =
   '{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}{% for t in tools %}{{ tool.name }}{{ function["name"] }}{% endfor %}'
@@ -71,4 +71,34 @@ test('the name of a result says whose it is, and is not shown', () => {
   const result = { role: 'tool', content: [], toolCallId: 'c1', name: 'weather' } as const
   const request = { ...ask({}), prompt: { ...ask({}).prompt, messages: [result] } }
   expect(ignoredByTemplate(request, { facts: { chatTemplate: plain } })).toEqual([])
+})
+
+test.each<[string, string, readonly string[], boolean]>([
+  [
+    'an effort in the system message',
+    '{{ reasoning_effort }}{% for m in messages %}{% endfor %}{% if add_generation_prompt %}',
+    ['reasoning', 'effort'],
+    true,
+  ],
+  [
+    'a switch of the generation prompt',
+    '{% for m in messages %}{% endfor %}{% if add_generation_prompt %}{% if enable_thinking %}',
+    ['reasoning', 'enabled'],
+    false,
+  ],
+  ['a switch in a comment', '{# enable_thinking #}{% if add_generation_prompt %}', ['reasoning', 'enabled'], false],
+  [
+    'a switch of earlier turns',
+    '{% if preserve_thinking %}{% endif %}{% if add_generation_prompt %}',
+    ['reasoning', 'preserve'],
+    true,
+  ],
+  ['a variable of the beginning', '{{ today }}{% if add_generation_prompt %}', ['prompt', 'templateVariables', 'today'], true],
+  ['a variable that is not read', '{% if add_generation_prompt %}', ['prompt', 'templateVariables', 'today'], false],
+  ['a tool choice that hides tools', '{% if add_generation_prompt %}', ['toolChoice'], true],
+])('%s: a template prints it before the end of the prompt, or not', (_, chatTemplate, setting, isPrinted) => {
+  const { prompt } = ask({})
+  if (prompt.type !== 'chat') return expect.unreachable()
+  expect(mayPrint(setting, prompt, { facts: { chatTemplate } })).toBe(isPrinted)
+  expect(mayPrint(setting, prompt, { facts: {} })).toBe(true)
 })

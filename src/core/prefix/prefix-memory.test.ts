@@ -98,3 +98,43 @@ test('each divergence is counted', () => {
   memory.note(turn([user, ...told]))
   expect(models).toEqual(['m'])
 })
+
+const edited = [{ ...system, content: [text('Be long.')] }, user, thought, result, more]
+
+test('where the texts are forgotten, the message is named without more', () => {
+  const memory = new PrefixMemory({ maxChars: 1 })
+  memory.note(turn(told))
+  const { diverged } = memory.note(turn(edited))
+  expect(diverged).toEqual({ at: ['prompt', 'messages', 0], part: 'message', isSystem: true, missedTokens: expect.any(Number) })
+})
+
+test('a setting that no template prints before the end makes no difference', () => {
+  const memory = new PrefixMemory()
+  memory.note(turn(told))
+  const more = { reasoning: { effort: 'high' } }
+  expect(memory.note(turn(told, { ...more, isPrinted: () => false }))).toEqual({})
+  const [low, high] = [{ effort: 'low' }, { effort: 'high' }]
+  memory.note(turn(told, { reasoning: low, session: 't' }))
+  expect(memory.note(turn(told, { reasoning: high, session: 't' })).diverged).toMatchObject({ at: ['reasoning', 'effort'] })
+})
+
+test('a reply is compared with another that its caller names, whatever the conversation', () => {
+  const memory = new PrefixMemory()
+  memory.note(turn(told, { id: 'r1' }))
+  memory.note(turn([system, more], { id: 'r2', session: 't' }))
+  const compare = (fields: object) => memory.note(turn([...told, more], { id: 'r3', session: 'u', ...fields })).compared
+  expect(compare({ comparesWith: 'r1' })).toBe('same')
+  expect(compare({ comparesWith: 'r2' })).toMatchObject({ at: ['prompt', 'messages', 1], kind: 'added' })
+  expect(compare({ comparesWith: 'r1', model: 'n' })).toMatchObject({ part: 'model', kind: 'value' })
+  expect(compare({ comparesWith: 'r1', owner: 'b' })).toBe('unknown')
+  expect(compare({ comparesWith: 'r9' })).toBe('unknown')
+})
+
+test('the estimate counts what follows the difference, in tokens of this prompt', () => {
+  const memory = new PrefixMemory()
+  const long = (end: string): Message => ({ role: 'user', content: [text(`${'a'.repeat(4000)}${end}${'b'.repeat(4000)}`)] })
+  memory.note(turn([system, long('1')]))
+  const { diverged } = memory.note(turn([system, long('2'), thought, more], { inputTokens: 2000 }))
+  expect(diverged?.missedTokens).toBeGreaterThan(950)
+  expect(diverged?.missedTokens).toBeLessThan(1050)
+})
