@@ -56,6 +56,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/openai-decisions': [...forDialects, 'dialect/openai-responses'],
   'dialect/openai-embeddings': forDialects,
   'dialect/openai-responses': forDialects,
+  'dialect/openai-transcriptions': forDialects,
   'dialect/anthropic': [...ground, 'dialect/wire'],
   'dialect/kobold': [...forDialects, 'dialect/openai-completions'],
   'dialect/library': [...ground, 'dialect/wire', 'registry/names'],

@@ -43,6 +43,8 @@ export type DecodedCall = {
   checkStart?(start: StartEvent): void
   /** The call and its reply in the form to store for the caller; absent: nothing is stored. */
   toStored?(result: GenerationResult): Omit<StoredResponse, 'owner'>
+  /** The media type of a complete reply that is a text rather than a JSON value; absent: JSON. */
+  readonly resultType?: string
   /** A complete reply, as a JSON value. */
   encodeResult(result: GenerationResult): unknown
   /** A new encoder for one stream. */

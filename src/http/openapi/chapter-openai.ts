@@ -23,11 +23,13 @@ import { itemsSchema } from '../../dialect/openai-responses/items.ts'
 import { retrieveSchema } from '../../dialect/openai-responses/queries.ts'
 import * as responses from '../../dialect/openai-responses/replies.ts'
 import { responseSchema } from '../../dialect/openai-responses/schema.ts'
+import { transcriptionFields } from '../../dialect/openai-transcriptions/fields.ts'
+import { transcript } from '../../dialect/openai-transcriptions/replies.ts'
 import { rerankFields, scoreFields } from '../../dialect/scoring/fields.ts'
 import { ranking, scores } from '../../dialect/scoring/replies.ts'
 import { rerankSchema, scoreSchema } from '../../dialect/scoring/scoring.ts'
 import { cancelFields, cancelShape } from '../../dialect/wire/cancel-keys.ts'
-import { either, named } from '../../dialect/wire/json/shapes.ts'
+import { either } from '../../dialect/wire/json/shapes.ts'
 import { type Body, type Chapter, type Operations, sse } from './operation.ts'
 
 const filledIn = ['model']
@@ -60,7 +62,8 @@ const passedOn = (name: string, fields: readonly string[]): Body => {
   return { name, schema: z.looseObject({ model: z.string().min(1).nullish(), ...shape, ...cancelShape }) }
 }
 const soundForm = z.looseObject({ file: z.file(), model: z.string().min(1).optional() })
-const transcript = named('Transcript', z.looseObject({}))
+/** A server that has the service says more. */
+const heard = z.union([transcript, z.looseObject({})])
 const purpose = z.enum(['user_data', 'vision', 'batch'])
 export const digits = z.string().regex(/^[1-9]\d{0,3}$/)
 
@@ -219,14 +222,14 @@ export const openai: Chapter = {
       example: { prompt: 'A lighthouse' },
     },
     'POST /v1/audio/transcriptions': {
-      title: 'The text of a sound, by a server that has this service: other fields are passed on',
-      body: { name: 'TranscriptionRequest', schema: soundForm, isForm: true },
-      reply: transcript,
+      title: 'The text of speech, by a model that hears, or by a server that has this service: fields are passed on to that',
+      body: { name: 'TranscriptionRequest', schema: soundForm, fields: transcriptionFields, isForm: true },
+      reply: heard,
     },
     'POST /v1/audio/translations': {
       title: 'The same in English',
-      body: { name: 'TranslationRequest', schema: soundForm, isForm: true },
-      reply: transcript,
+      body: { name: 'TranslationRequest', schema: soundForm, fields: transcriptionFields, isForm: true },
+      reply: heard,
     },
     'POST /v1/rerank': {
       title: 'Reranking',

@@ -47,6 +47,12 @@ export async function runService(
   }
 }
 
+/** Whether a request goes to a server that has the service: the named model's, or without a name, that of any model. */
+export async function hasService({ models }: Pick<Models, 'models'>, { kind, name, viewer }: Wanted): Promise<boolean> {
+  if (name !== undefined) return withService(await models.find(name, viewer), kind) !== undefined
+  return models.list(viewer).some(({ id }) => withService(models.get(id, viewer), kind) !== undefined)
+}
+
 type ServiceModel = { readonly model: ServedModel; readonly services: Services }
 type Wanted = { readonly kind: ServiceKind; readonly name: string | undefined; readonly viewer: ModelViewer }
 
@@ -61,8 +67,9 @@ async function findServiceModel({ models }: Pick<Models, 'models'>, { kind, name
   if (name === undefined && first !== undefined) return first
   const problem = name === undefined ? `no model here has the service '${kind}'` : `model '${name}' has no service '${kind}'`
   const names = able.map(({ model }) => `'${model.id}'`).join(', ')
-  const advice =
-    able.length === 0 ? 'configure a remote model whose `services` list it (docs/media.md)' : `choose another model: ${names}`
+  const isHeard = kind === 'transcription' || kind === 'translation'
+  const source = `a remote model whose \`services\` list it${isHeard ? ', or a model that hears' : ''}`
+  const advice = able.length === 0 ? `configure ${source} (docs/media.md)` : `choose another model: ${names}`
   throw new AppError('unsupported-field', `${problem}: ${advice}`, { at: ['model'] })
 }
 

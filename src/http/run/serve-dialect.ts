@@ -81,6 +81,7 @@ export function createDialectHandler(
       const result = await foldEvents(generation)
       addStartHeaders(result.start, call, reply)
       addEndHeaders(facts, reply)
+      if (call.resultType !== undefined) return reply.type(call.resultType).send(call.encodeResult(result))
       return jsonReply(reply, call.encodeResult(result))
     } catch (thrown) {
       const error = call === undefined ? AppError.from(thrown) : AppError.from(thrown).inWordsOf(call.nameOf)

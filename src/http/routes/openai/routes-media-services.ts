@@ -2,35 +2,38 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
 import type { FormPart, ServiceKind, ServiceSink } from '../../../contract/services.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
+import { createOpenaiTranscriptions } from '../../../dialect/openai-transcriptions/dialect.ts'
 import { encodeUnslothError } from '../../../dialect/unsloth/encode.ts'
 import { decodeSpeech, encodeSpeech } from '../../../dialect/unsloth/speech.ts'
 import { looseObject } from '../../../dialect/wire/first-fault.ts'
 import { validate } from '../../../dialect/wire/validate.ts'
 import { nonEmptyText } from '../../../dialect/wire/wire-types.ts'
+import { callerOf } from '../../access/caller.ts'
 import type { BodyRoom } from '../../body/body-room.ts'
 import { takeForm } from '../../body/parse-form.ts'
 import { readForm } from '../../body/read-form.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
+import type { Exchange } from '../../reply/exchange.ts'
 import { logFailure, wireCodeOf } from '../../reply/failure-log.ts'
 import { PassedReply } from '../../reply/passed-reply.ts'
-import type { Models, Replying, Watching } from '../../run/deps.ts'
-import { runService, type ServiceRequest } from '../../run/run-service.ts'
+import { hasService, runService, type ServiceRequest } from '../../run/run-service.ts'
+import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
 
-type RouteDeps = Models & Watching & Replying & { readonly room: BodyRoom; readonly bodyLimitBytes: number }
+type RouteDeps = DialectDeps & { readonly room: BodyRoom; readonly bodyLimitBytes: number }
 type Read = (request: FastifyRequest) => ServiceRequest | Promise<ServiceRequest>
 
 /** The only field that is read here: the other server checks the rest. */
 const named = looseObject({ model: nonEmptyText.nullish() })
 const ownFields = ['cancel_id', 'session_id']
 
-/** Sound and pictures, which other servers make: their requests are passed on as they are. */
+/** Sound and pictures: requests for servers that have these services are passed on as they are; models that hear transcribe. */
 export function addMediaServiceRoutes(app: FastifyInstance, deps: RouteDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const forms = { config: { ...config, takesUploads: true } }
   app.post('/v1/audio/speech', { config }, passing(deps, jsonOf('speech')))
   app.post('/v1/images/generations', { config }, passing(deps, jsonOf('images')))
-  app.post('/v1/audio/transcriptions', forms, passing(deps, formOf(deps, 'transcription')))
-  app.post('/v1/audio/translations', forms, passing(deps, formOf(deps, 'translation')))
+  app.post('/v1/audio/transcriptions', forms, hearing(deps, 'transcription'))
+  app.post('/v1/audio/translations', forms, hearing(deps, 'translation'))
 
   const unsloth = { scope: 'inference', encodeError: encodeUnslothError } as const
   app.post('/v1/audio/generate', { config: unsloth }, async (request, reply) => {
@@ -44,17 +47,44 @@ export function addMediaServiceRoutes(app: FastifyInstance, deps: RouteDeps): vo
 
 function passing(deps: RouteDeps, read: Read) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    await pass(deps, { request, reply }, await read(request))
+  }
+}
+
+/** Speech, for a server that has the service, or else for a model that hears. */
+function hearing(deps: RouteDeps, kind: 'transcription' | 'translation') {
+  const read = formOf(deps, kind)
+  const transcribe = createDialectHandler(deps, createOpenaiTranscriptions(kind === 'transcription' ? 'transcribe' : 'translate'))
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const call = await read(request)
-    const passed = new PassedReply(deps, reply)
-    try {
-      await runService(deps, { request, reply }, call, passed)
-      passed.end()
-    } catch (thrown) {
-      if (!passed.hasBegun) throw thrown
-      const error = AppError.from(thrown)
-      logFailure(request, error, { what: 'reply failed', code: wireCodeOf(encodeOpenaiError(error).body, error) })
-      passed.break()
+    const viewer = callerOf(request)
+    const heard = call.model ?? deps.models.list(viewer).find(({ modalities }) => modalities?.audio === true)?.id
+    if (heard === undefined || (await hasService(deps, { kind, name: call.model, viewer }))) {
+      return pass(deps, { request, reply }, call)
     }
+    request.body = { ...formFields(call), model: heard }
+    return transcribe(request, reply)
+  }
+}
+
+/** The form of a call as an object: its file, and the texts of its fields. */
+function formFields({ body, cancelFields }: ServiceRequest): object {
+  const parts = body.type === 'form' ? body.parts : []
+  const file = parts.find((part) => part.name === 'file' && 'bytes' in part)
+  const texts = parts.flatMap((part) => ('value' in part ? [[part.name, part.value] as const] : []))
+  return { ...cancelFields, ...Object.fromEntries(texts), file }
+}
+
+async function pass(deps: RouteDeps, { request, reply }: Exchange, call: ServiceRequest): Promise<void> {
+  const passed = new PassedReply(deps, reply)
+  try {
+    await runService(deps, { request, reply }, call, passed)
+    passed.end()
+  } catch (thrown) {
+    if (!passed.hasBegun) throw thrown
+    const error = AppError.from(thrown)
+    logFailure(request, error, { what: 'reply failed', code: wireCodeOf(encodeOpenaiError(error).body, error) })
+    passed.break()
   }
 }
 

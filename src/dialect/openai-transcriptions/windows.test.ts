@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import { silence, wav } from '../../../test/support/pictures.ts'
+import { windowsOf } from './windows.ts'
+
+const samplesOf = (piece: Buffer) => piece.subarray(44)
+const secondsOf = (piece: Buffer) => samplesOf(piece).length / 2 / 16_000
+
+describe('a recording', () => {
+  test.each([5, 30])('of %i seconds is one piece, as it is', (seconds) => {
+    const bytes = wav(seconds)
+    const { pieces, durationMs } = windowsOf(bytes)
+    expect(durationMs).toBe(seconds * 1000)
+    expect(pieces.map((piece) => piece.equals(bytes))).toEqual([true])
+  })
+
+  test('that is longer is divided where it is quiet, and nothing is lost', () => {
+    const bytes = wav(70)
+    const quiet = [27.5, 53] as const
+    for (const at of quiet) bytes.fill(0, 44 + (at - 0.2) * 32_000, 44 + (at + 0.2) * 32_000)
+    const { pieces, durationMs } = windowsOf(bytes)
+    expect(durationMs).toBe(70_000)
+    expect(Buffer.concat(pieces.map(samplesOf)).equals(samplesOf(bytes))).toBe(true)
+    const ends = pieces
+      .slice(0, -1)
+      .map((_, index) => pieces.slice(0, index + 1).reduce((sum, piece) => sum + secondsOf(piece), 0))
+    expect(ends).toHaveLength(2)
+    for (const [index, end] of ends.entries()) expect(Math.abs(end - (quiet[index] ?? 0))).toBeLessThan(0.25)
+    for (const piece of pieces) expect(windowsOf(piece).durationMs).toBe(secondsOf(piece) * 1000)
+  })
+
+  test('that is not divided here is one piece', () => {
+    const mp3 = Buffer.from('ID3 and so on')
+    expect(windowsOf(mp3)).toEqual({ pieces: [mp3] })
+    const bytes = silence(8000 * 40)
+    expect(windowsOf(bytes).pieces.map((piece) => piece.equals(bytes))).toEqual([true])
+    expect(windowsOf(Buffer.alloc(3)).pieces).toHaveLength(1)
+  })
+})
