@@ -1,5 +1,5 @@
 # Two images: `docker build --target gateway -t dragoman-gateway .` passes requests on to other servers;
-# `docker build -t dragoman .` also has llama.cpp, for the processor. Both run without rights on a read-only root; /data is all that they write.
+# `docker build -t dragoman .` also has llama.cpp, for the processor, with its library for pictures and sound. Both run without rights on a read-only root; /data is all that they write.
 ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -12,6 +12,10 @@ RUN node scripts/stage.mjs /out
 
 FROM build AS llama
 RUN cd /out/llama && npm ci --ignore-scripts
+
+FROM build AS senses
+RUN apt-get update && apt-get install -y --no-install-recommends git cmake g++ make && rm -rf /var/lib/apt/lists/*
+RUN node scripts/senses.mjs && mv .cache/senses/* /out/senses
 
 FROM ${NODE_IMAGE} AS gateway
 COPY --from=build /out/app /opt/dragoman
@@ -30,4 +34,5 @@ CMD ["serve", "--config", "/etc/dragoman/dragoman.yaml"]
 FROM gateway AS dragoman
 # Above the program: its own packages may have other versions of what llama.cpp's need.
 COPY --from=llama /out/llama/node_modules /opt/node_modules
+COPY --from=senses /out/senses /opt/dragoman/senses
 CMD ["serve"]

@@ -45,7 +45,7 @@ const checks = [
   ['tmux', has('tmux'), 'the terminal', debian('tmux')],
   ['systemd-analyze', has('systemd-analyze'), 'deploy/systemd', debian('systemd')],
   ['kubectl, ruby', has('kubectl') && has('ruby'), 'rendering deploy/kubernetes, the formula', 'optional'],
-  ['git, cmake, C++ compiler', has('cmake') && has('c++'), 'building llama-server', debian('cmake g++')],
+  ['git, cmake, C++ compiler', has('cmake') && has('c++'), 'building the library and llama-server', debian('cmake g++')],
   ['fetched by scripts'],
   [
     'default model',
@@ -53,6 +53,7 @@ const checks = [
     'a real model',
     'DRAGOMAN_HOME=.cache/dragoman npm run -s dragoman -- pull default',
   ],
+  ['library for pictures, sound', namesIn(join(cache, 'senses')).length > 0, 'both on the embedded engine', 'npm run senses'],
   ['llama-server', hasTool('llama-server'), 'the llama-server engine', 'npm run llama-server'],
   [
     'other versions of Node.js',

@@ -3,32 +3,19 @@
 // one core.
 
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { ensureInstalled } from './bootstrap.mjs'
-import { capture, fail, root, say } from './commands.mjs'
+import { capture, fail, say } from './commands.mjs'
 import { ensureNode } from './node.mjs'
+import { sensesPlace } from './senses-place.mjs'
 
 await ensureNode()
 await ensureInstalled()
 
-const { platform, arch } = process
-const llama = join(root, 'node_modules', 'node-llama-cpp', 'llama')
-const recipe = join(root, 'scripts', 'senses')
-const { release } = JSON.parse(readFileSync(join(llama, 'binariesGithubRelease.json'), 'utf8'))
-const version = createHash('sha256')
-  .update(readFileSync(join(recipe, 'CMakeLists.txt')))
-  .digest('hex')
-  .slice(0, 8)
-const cache = join(root, '.cache', 'senses')
-const name = { win32: 'mtmd.dll', darwin: 'libmtmd.dylib' }[platform] ?? 'libmtmd.so'
-const target = join(cache, `${release}-${platform}-${arch}`)
-const library = join(target, name)
-const stamp = join(target, 'recipe')
-
-if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== version) build()
+const { llama, recipe, release, version, cache, name, target, library, isBuilt } = sensesPlace()
+if (!isBuilt()) build()
 process.stdout.write(`${library}\n`)
 
 function build() {
@@ -53,7 +40,7 @@ function build() {
   run('cmake', ['--build', made, '--config', 'Release', '--parallel', `${availableParallelism()}`])
   const result = join(work, 'result')
   mkdirSync(result)
-  copyFileSync(join(made, ...(platform === 'win32' ? ['Release'] : []), name), join(result, name))
+  copyFileSync(join(made, ...(process.platform === 'win32' ? ['Release'] : []), name), join(result, name))
   copyFileSync(join(sources, 'LICENSE'), join(result, 'LICENSE'))
   writeFileSync(join(result, 'recipe'), version)
   rmSync(target, { recursive: true, force: true })

@@ -1,7 +1,18 @@
-// npm run tarball -- [--out FOLDER] [--repository OWNER/NAME] PLATFORM…: tarballs with Node.js inside, for linux-x64, linux-arm64 and darwin-arm64, and
+// npm run tarball -- [--out FOLDER] [--repository OWNER/NAME] [--complete] PLATFORM…: tarballs with Node.js inside, for linux-x64, linux-arm64 and darwin-arm64, and
 // beside them the packages for npm, and install.sh, the formula for Homebrew, SHA256SUMS and an SBOM. FOLDER is .cache/release unless it is named.
 import { createHash } from 'node:crypto'
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -20,6 +31,7 @@ const { values, positionals } = parseArgs({
   options: {
     out: { type: 'string', default: join(root, '.cache', 'release') },
     repository: { type: 'string', default: 'OWNER/NAME' },
+    complete: { type: 'boolean', default: false },
   },
 })
 const unknown = positionals.filter((platform) => !platforms.includes(platform))
@@ -43,6 +55,7 @@ const keep = (name) => {
 const packed = pack(out)
 keep(packed)
 for (const library of packLibraries(out)) keep(library)
+for (const senses of readdirSync(out).filter((name) => name.startsWith('dragoman-senses-'))) keep(senses)
 stage(work, join(out, packed))
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 for (const platform of positionals) keep(makeTarball(platform))
@@ -81,6 +94,8 @@ function makeTarball(platform) {
   mkdirSync(join(folder, 'node', 'lib', 'node_modules'), { recursive: true })
   cpSync(join(npmFolder, 'node_modules', 'npm'), join(folder, 'node', 'lib', 'node_modules', 'npm'), { recursive: true })
   renameSync(join(work, 'app'), join(folder, 'app'))
+  const senses = join(folder, 'app', 'senses')
+  unpackSenses(platform, senses)
   const owner = ['--owner=0', '--group=0', '--numeric-owner']
   const made = capture('tar', [
     '-czf',
@@ -91,9 +106,24 @@ function makeTarball(platform) {
     name,
   ])
   if (made.status !== 0) fail(`tar failed:\n${made.output}`)
+  rmSync(senses, { recursive: true, force: true })
   renameSync(join(folder, 'app'), join(work, 'app'))
   rmSync(folder, { recursive: true })
   return `${name}.tar.gz`
+}
+
+/** The library for pictures and sound, from the package that `npm run senses-package` made on that platform. */
+function unpackSenses(platform, folder) {
+  const name = `dragoman-senses-${platform}-${version}.tgz`
+  if (!existsSync(join(out, name))) {
+    const lack = `${out} has no ${name}, which \`npm run senses-package\` makes on that platform`
+    if (values.complete) fail(lack)
+    say(`without the library for pictures and sound: ${lack}`)
+    return
+  }
+  mkdirSync(folder)
+  const { status, output } = capture('tar', ['-xzf', join(out, name), '-C', folder, '--strip-components=1'])
+  if (status !== 0) fail(output)
 }
 
 /** The folder of Node.js for a platform, from its package; in `.cache`, where `npm run other-nodes` and old machines have them too. */
