@@ -9,7 +9,7 @@ import type { Source } from '../registry/names/sources.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** What a valid configuration names and this machine lacks: files, variables and the address. A server would not start, or not serve a model. */
+/** The things that a valid configuration names and this machine lacks: files, variables and the address. A server would not start, or not serve a model. */
 export async function absentHere(config: LoadedConfig, env: Env): Promise<readonly string[]> {
   const { modelsFolder, templates, listings } = config
   const folders = Object.entries({ modelsFolder, templates }).flatMap(([name, path]) => absentFile(name, path))

@@ -9,6 +9,7 @@ import { connectStore, describeStore } from '../app/state/configured-store.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
 import { findBackend } from '../engine/llama/find-backend.ts'
+import { hasFiles } from '../lifecycle/fetch-files.ts'
 import { locateModelFile } from '../registry/fetch/fetch-model.ts'
 import { huggingFaceAddress } from '../registry/fetch/hugging-face.ts'
 import { describeContext } from '../registry/gguf/choose-context.ts'
@@ -16,6 +17,7 @@ import { builtinModel } from '../registry/names/builtin-model.ts'
 import { formatBytes } from '../registry/names/format-bytes.ts'
 import { budgetBytes } from '../registry/names/memory.ts'
 import { absentHere } from './absent-here.ts'
+import { describeMedia, sensesHere } from './models/model-media.ts'
 import { isServing, listModels, type ServerAddress } from './servers/client.ts'
 import { commandName } from './terminal/command-name.ts'
 
@@ -57,6 +59,7 @@ async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<F
     yield await checkBackend(home)
     yield await checkHome(home)
     yield await checkStore(loaded)
+    yield* checkMedia(loaded)
     yield* checkContexts(loaded)
     yield* checkSandbox(loaded)
   }
@@ -106,6 +109,28 @@ async function checkStore(config: LoadedConfig): Promise<Finding> {
     return { name: 'store', result: 'ok', detail: describeStore(config) }
   } catch (error) {
     return { name: 'store', result: 'fail', detail: messageOf(error) }
+  }
+}
+
+/** What reads pictures and sounds here, and which models have a projector for that. */
+async function* checkMedia(config: LoadedConfig): AsyncGenerator<Finding, void, void> {
+  const { findLibrary, llamaServer } = sensesHere(config)
+  const name = 'media'
+  const library = findLibrary()
+  const advice = 'only models that read them need it: `npm run senses` builds it, with cmake and a C++ compiler'
+  if (library !== undefined) yield { name, result: 'ok', detail: `the embedded engine reads pictures and sounds: ${library}` }
+  else {
+    const instead =
+      llamaServer === undefined ? 'and there is no llama-server on PATH' : `so ${llamaServer} runs models that read them`
+    const detail = `the library for pictures and sounds is not here, ${instead}`
+    yield { name, result: 'warn', detail, advice }
+  }
+  for (const model of config.models) {
+    if (!hasFiles(model)) continue
+    const media = await describeMedia(model, config).catch(() => undefined)
+    if (media !== undefined && media.reads.length > 0) {
+      yield { name, result: 'ok', detail: `${model.id} reads ${media.reads.join(' and ')}` }
+    }
   }
 }
 

@@ -28,17 +28,22 @@ export async function search(text: string, machine: Machine): Promise<void> {
     console.log(`${known.length > 0 ? '\n' : ''}Hugging Face has no repository with GGUF files of that name`)
     return
   }
-  const rows = found.map(({ id, downloads, likes }) => [`hf:${id}`, formatNumber(downloads), formatNumber(likes)])
-  console.log(`${known.length > 0 ? '\n' : ''}${formatTable(['ON HUGGING FACE', 'DOWNLOADS', 'LIKES'], rows)}`)
+  const rows = found.map(({ id, downloads, likes, reads = '' }) => [
+    `hf:${id}`,
+    formatNumber(downloads),
+    formatNumber(likes),
+    reads,
+  ])
+  console.log(`${known.length > 0 ? '\n' : ''}${formatTable(['ON HUGGING FACE', 'DOWNLOADS', 'LIKES', 'ALSO READS'], rows)}`)
 }
 
 /** `*` marks `best`, the most able model that runs here at reading speed. */
 function formatCatalogue(models: readonly CataloguedModel[], best: string | undefined, { memoryBytes }: Machine): string {
-  const rows = models.map(({ shortName, name, sizeBytes, trained }) => {
+  const rows = models.map(({ shortName, name, sizeBytes, trained, reads = '' }) => {
     const fits = fitsMemory(sizeBytes, memoryBytes) ? 'yes' : 'no'
-    return [`${shortName}${shortName === best ? ' *' : ''}`, name, formatBytes(sizeBytes), String(trained), fits]
+    return [`${shortName}${shortName === best ? ' *' : ''}`, name, formatBytes(sizeBytes), String(trained), fits, reads]
   })
-  return formatTable(['NAME', 'MODEL', 'SIZE', 'TRAINED FOR', 'FITS'], rows)
+  return formatTable(['NAME', 'MODEL', 'SIZE', 'TRAINED FOR', 'FITS', 'ALSO READS'], rows)
 }
 
 export function describeMachine({ cores, memoryBytes, gpuBytes }: Machine): string {

@@ -13,6 +13,7 @@ import { availableMemoryBytes, budgetBytes } from '../../registry/names/memory.t
 import { formatSource } from '../../registry/names/sources.ts'
 import type { ServerAddress } from '../servers/client.ts'
 import { commandName } from '../terminal/command-name.ts'
+import { describeMedia } from './model-media.ts'
 import { findServed, servedRows } from './served-model.ts'
 import { findWanted, type LoadModels } from './wanted-model.ts'
 
@@ -55,8 +56,16 @@ async function showFile(name: string, template: boolean, loadConfig: LoadModels)
     ['source', model.source.map(formatSource).join(', ')],
     ['file', file.path],
     ...factRows(facts),
+    ['also reads', await mediaOf(model, config)],
     ...(await needRows(model, file.path, config)),
   ])
+}
+
+/** Undefined for a model without a projector. */
+async function mediaOf(model: LocalModel, config: LoadedConfig): Promise<string | undefined> {
+  const media = await describeMedia(model, config)
+  if (media === undefined || media.reads.length > 0) return media?.reads.join(', ')
+  return media.problem?.includes('npm run senses') === true ? `nothing: ${media.problem}` : undefined
 }
 
 function printRows(rows: readonly [string, string | undefined][]): void {

@@ -16,10 +16,10 @@ async function hub(answer: (response: ServerResponse) => void) {
 
 describe('a search on Hugging Face', () => {
   test('a search on Hugging Face asks for repositories of GGUF files, the most downloaded first', async () => {
-    const found = [{ id: 'o/r-GGUF', downloads: 7, likes: 2, tags: ['gguf'] }, { id: 'o/s' }]
+    const found = [{ id: 'o/r-GGUF', downloads: 7, likes: 2, tags: ['gguf'], pipeline_tag: 'image-text-to-text' }, { id: 'o/s' }]
     const { asked, search } = await hub((response) => response.end(JSON.stringify(found)))
     expect(await search('a b&c')).toEqual([
-      { id: 'o/r-GGUF', downloads: 7, likes: 2 },
+      { id: 'o/r-GGUF', downloads: 7, likes: 2, reads: 'images' },
       { id: 'o/s', downloads: 0, likes: 0 },
     ])
     expect(asked).toEqual(['/api/models?search=a+b%26c&filter=gguf&sort=downloads&direction=-1&limit=3 Bearer t'])

@@ -12,18 +12,20 @@ export type CataloguedModel = {
   readonly sizeBytes: number
   /** The context that it was trained for, in tokens. */
   readonly trained: number
+  /** What it reads besides text. */
+  readonly reads?: 'images'
 }
 
-type Row = readonly [shortName: string, name: string, repository: string, sizeBytes: number, trained: number]
+type Row = readonly [shortName: string, name: string, repository: string, sizeBytes: number, trained: number, reads?: 'images']
 
 const rows: readonly Row[] = [
   ['deepseek-r1:7b', 'DeepSeek R1 Distill Qwen 7B', 'bartowski/DeepSeek-R1-Distill-Qwen-7B-GGUF', 4.7e9, 131_072],
   ['deepseek-r1:14b', 'DeepSeek R1 Distill Qwen 14B', 'bartowski/DeepSeek-R1-Distill-Qwen-14B-GGUF', 9e9, 131_072],
   ['devstral:24b', 'Devstral Small 2505', 'bartowski/mistralai_Devstral-Small-2505-GGUF', 14.3e9, 131_072],
   ['gemma3:1b', 'Gemma 3 1B', 'bartowski/google_gemma-3-1b-it-GGUF', 0.8e9, 32_768],
-  ['gemma3:4b', 'Gemma 3 4B', 'bartowski/google_gemma-3-4b-it-GGUF', 2.5e9, 131_072],
-  ['gemma3:12b', 'Gemma 3 12B', 'bartowski/google_gemma-3-12b-it-GGUF', 7.3e9, 131_072],
-  ['gemma3:27b', 'Gemma 3 27B', 'bartowski/google_gemma-3-27b-it-GGUF', 16.5e9, 131_072],
+  ['gemma3:4b', 'Gemma 3 4B', 'bartowski/google_gemma-3-4b-it-GGUF', 2.5e9, 131_072, 'images'],
+  ['gemma3:12b', 'Gemma 3 12B', 'bartowski/google_gemma-3-12b-it-GGUF', 7.3e9, 131_072, 'images'],
+  ['gemma3:27b', 'Gemma 3 27B', 'bartowski/google_gemma-3-27b-it-GGUF', 16.5e9, 131_072, 'images'],
   ['gpt-oss:20b', 'gpt-oss 20B', 'ggml-org/gpt-oss-20b-GGUF', 12.1e9, 131_072],
   ['granite3.3:8b', 'Granite 3.3 8B', 'ibm-granite/granite-3.3-8b-instruct-GGUF', 4.9e9, 131_072],
   ['llama3.1:8b', 'Llama 3.1 8B', 'bartowski/Meta-Llama-3.1-8B-Instruct-GGUF', 4.9e9, 131_072],
@@ -47,12 +49,13 @@ const rows: readonly Row[] = [
 ]
 
 /** All models of the catalogue, by short name. */
-export const catalogue: readonly CataloguedModel[] = rows.map(([shortName, name, repository, sizeBytes, trained]) => ({
+export const catalogue: readonly CataloguedModel[] = rows.map(([shortName, name, repository, sizeBytes, trained, reads]) => ({
   shortName,
   name,
   source: `hf:${repository}`,
   sizeBytes,
   trained,
+  ...(reads !== undefined && { reads }),
 }))
 
 /** The model with this short name, in any case of letters. */

@@ -51,6 +51,8 @@ export const chatTexts = {
   notReadable: (name: string, type: string) =>
     `${plainName(name)} (${type || 'an unknown type'}) is neither a picture, a sound nor text, and was not attached.`,
   tooLarge: (name: string) => `${plainName(name)} is larger than 20 MB, and was not attached.`,
+  unread: (model: string, kind: 'image' | 'audio', problem?: string) =>
+    `${plainName(model)} does not read ${kind === 'image' ? 'pictures' : 'sounds'}${problem === undefined ? '' : `: ${problem}`}.`,
   you: 'You',
   assistant: 'Model',
   copyMessage: 'the message',

@@ -23,6 +23,7 @@ import { change, conversations, readLibrary, startConversation, storeProblem } f
 import { ConversationList, download } from './list.tsx'
 import { modelOf, models, modelsProblem, readModels } from './models.ts'
 import { Pane } from './pane.tsx'
+import { unreadBy } from './unread.ts'
 
 /** Conversations without a message yet, one for each side. */
 const drafts: [Signal<Conversation>, Signal<Conversation>] = [startConversation(), startConversation()]
@@ -197,6 +198,12 @@ function Middle({ open, isMissing, isRunning, send, stop }: MiddleProps) {
         draft={Object.keys(first?.value.messages ?? {}).length === 0 ? 'new' : (first?.value.id ?? 'new')}
         isRunning={isRunning}
         canSend={models.value !== undefined}
+        refusal={(attachments) =>
+          unreadBy(
+            open.flatMap(({ value }) => modelOf(value.settings.model) ?? []),
+            attachments,
+          )
+        }
         onSend={send}
         onStop={stop}
       />

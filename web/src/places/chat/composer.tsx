@@ -12,6 +12,8 @@ type ComposerProps = {
   readonly isRunning: boolean
   /** False until the models are known: an earlier message is sent then. */
   readonly canSend: boolean
+  /** Why attachments cannot be sent; undefined: they can. */
+  readonly refusal: (attachments: readonly Attachment[]) => string | undefined
   readonly onSend: (text: string, attachments: readonly Attachment[]) => void
   readonly onStop: () => void
 }
@@ -19,7 +21,7 @@ type ComposerProps = {
 const draftName = (draft: string) => `dragoman.draft.${draft}`
 
 /** The editor of a message: Enter sends; files arrive by paste, drop or the button. */
-export function Composer({ draft, isRunning, canSend, onSend, onStop }: ComposerProps) {
+export function Composer({ draft, isRunning, canSend, refusal, onSend, onStop }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null)
   const [text, setText] = useState('')
   const [attachments, setAttachments] = useState<readonly Attachment[]>([])
@@ -43,8 +45,9 @@ export function Composer({ draft, isRunning, canSend, onSend, onStop }: Composer
     setRefused(read.refused)
   }
   const isEmpty = text.trim() === '' && attachments.length === 0
+  const unread = refusal(attachments)
   const submit = () => {
-    if (isEmpty || isRunning) return
+    if (isEmpty || isRunning || unread !== undefined) return
     if (!canSend) return setWaitsToSend(true)
     onSend(text, attachments)
     write('')
@@ -78,7 +81,7 @@ export function Composer({ draft, isRunning, canSend, onSend, onStop }: Composer
       }}
     >
       {isOver && <p class="composer-over">{chatTexts.drop}</p>}
-      {refused.map((why) => (
+      {[...refused, ...(unread === undefined ? [] : [unread])].map((why) => (
         <p key={why} class="bad small" role="alert">
           {why}
         </p>
@@ -119,7 +122,7 @@ export function Composer({ draft, isRunning, canSend, onSend, onStop }: Composer
           />
         </label>
         <span class="space" />
-        {isRunning ? <StopButton onStop={onStop} /> : <SendButton isDisabled={isEmpty || waitsToSend} />}
+        {isRunning ? <StopButton onStop={onStop} /> : <SendButton isDisabled={isEmpty || waitsToSend || unread !== undefined} />}
       </div>
     </form>
   )

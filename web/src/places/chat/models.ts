@@ -9,6 +9,10 @@ export type Model = {
   readonly kind?: string
   readonly context_length?: number
   readonly max_context_length?: number
+  /** Absent if what it reads is not known. */
+  readonly architecture?: { readonly input_modalities: readonly string[] }
+  /** Why it reads no pictures and sounds, and what to do. */
+  readonly media_problem?: string
 }
 
 /** The models for chat; undefined until the server has answered, a failure if it did not. */
