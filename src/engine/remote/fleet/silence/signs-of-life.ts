@@ -1,3 +1,5 @@
+import { LruMap } from '../../../../base/lru-map.ts'
+
 /** The latest signs of one replica. */
 type Signs = {
   /** When something last came of it: bytes of any reply, or work of its engine. */
@@ -6,15 +8,17 @@ type Signs = {
   tokenMs: number
   /** Requests that it has lost since its last whole answer. */
   losses: number
-  /** The numbers of its engine that change while that works, and when they were first read to be so. */
-  work: { readonly numbers: string; readonly sinceMs: number } | undefined
+  /** The numbers of its engine that change while that works, and when they were first and last read to be these. */
+  work: { readonly numbers: string; readonly sinceMs: number; readMs: number } | undefined
 }
 
 const never = Number.NEGATIVE_INFINITY
+/** More than a model has servers. Those that have left give way. */
+const room = 20_000
 
 /** When the replicas of a model last gave anybody something, and how many requests each of them has lost since. */
 export class SignsOfLife {
-  readonly #byReplica = new Map<string, Signs>()
+  readonly #byReplica = new LruMap<string, Signs>({ max: room })
   /** The two replicas that gave a token last, the last one first. */
   #latest: readonly string[] = []
 
@@ -36,12 +40,13 @@ export class SignsOfLife {
   /** Notes the numbers of the replica's engine. Undefined: they are not known. */
   noteWork(replicaId: string, numbers: string | undefined, nowMs: number): void {
     const signs = this.#of(replicaId)
-    if (numbers === undefined || signs.work?.numbers === numbers) {
-      signs.work = numbers === undefined ? undefined : signs.work
-      return
+    const { work } = signs
+    if (numbers === undefined) signs.work = undefined
+    else if (work?.numbers === numbers) work.readMs = nowMs
+    else {
+      if (work !== undefined) signs.lifeMs = nowMs
+      signs.work = { numbers, sinceMs: nowMs, readMs: nowMs }
     }
-    if (signs.work !== undefined) signs.lifeMs = nowMs
-    signs.work = { numbers, sinceMs: nowMs }
   }
 
   /** When the replica last gave anybody something. */
@@ -49,10 +54,10 @@ export class SignsOfLife {
     return this.#byReplica.get(replicaId)?.lifeMs ?? never
   }
 
-  /** For how long its engine is known to have done nothing. */
-  stillMs(replicaId: string, nowMs: number): number {
+  /** For how long after this time its engine is known to have done nothing. */
+  stillMs(replicaId: string, afterMs: number): number {
     const work = this.#byReplica.get(replicaId)?.work
-    return work === undefined ? 0 : nowMs - work.sinceMs
+    return work === undefined ? 0 : work.readMs - Math.max(work.sinceMs, afterMs)
   }
 
   /** Whether another replica has given a token since then. */
@@ -73,10 +78,6 @@ export class SignsOfLife {
   }
 
   #of(replicaId: string): Signs {
-    const known = this.#byReplica.get(replicaId)
-    if (known !== undefined) return known
-    const signs = { lifeMs: never, tokenMs: never, losses: 0, work: undefined }
-    this.#byReplica.set(replicaId, signs)
-    return signs
+    return this.#byReplica.find(replicaId, () => ({ lifeMs: never, tokenMs: never, losses: 0, work: undefined }))
   }
 }

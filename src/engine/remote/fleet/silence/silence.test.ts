@@ -450,6 +450,18 @@ describe('on a replica that passes its checks and gives nobody anything, while a
     }
   })
 
+  test('a request that cannot move, and is answered late, is an answer', async () => {
+    const { learn, watch, passBusy, muted } = watched()
+    await learn(1)
+    const late = watch(100, { canMove: () => false })
+    await passBusy(8)
+    late.begun()
+    expect(late.ended()).toBe(false)
+    watch()
+    await passBusy(8)
+    expect(muted).toEqual([])
+  })
+
   test('bytes of any reply keep all of its requests', async () => {
     const { learn, watch, passBusy, state, movedAt } = watched()
     await learn(1)

@@ -145,8 +145,9 @@ export class Silence {
         if (promptTokens !== undefined) this.#times.learn(unreadTokens(request), watched.aliveMs - beganMs)
       },
       ended: (stop) => {
-        const isLost = waiting.isCounted || (stop !== undefined && this.#isLostBy(waiting, stop))
-        if (!isLost && waiting.hasToken) this.#signs.noteAnswer(endpoint.id)
+        const isLost = stop !== undefined && this.#isLostBy(waiting, stop)
+        // One that has moved is not watched any more.
+        if (stop === undefined && waiting.hasToken && watched.requests.has(waiting)) this.#signs.noteAnswer(endpoint.id)
         this.#end(waiting)
         return isLost
       },
@@ -253,10 +254,10 @@ export class Silence {
     const muteMs = this.#muteMs(waiting)
     if (waiting.promptTokens === undefined || muteMs < patience.leastMs) return false
     const { id } = waiting.endpoint
-    const nowMs = this.#options.now()
+    const sinceMs = this.#options.now() - muteMs
     const atLeastMs = this.#patienceMs(waiting, patience)
     if (muteMs < atLeastMs) return false
-    return this.#signs.hasOther(id, nowMs - muteMs) || this.#signs.stillMs(id, nowMs) > Math.max(atLeastMs, batching.leastMs)
+    return this.#signs.hasOther(id, sinceMs) || this.#signs.stillMs(id, sinceMs) >= Math.max(atLeastMs, batching.leastMs)
   }
 
   /** How long the replica has given nobody anything while the request waited. */
