@@ -2,18 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { Store } from '../../src/contract/store.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { type OpenStore, openStore } from '../../src/store/open-store.ts'
 import { SqliteFile } from '../../src/store/sqlite-file.ts'
 import { until } from './http/app.ts'
 
-type Kept = { readonly store: Store; readonly file: SqliteFile; isClosed: boolean }
+type Kept = { readonly store: OpenStore; readonly file: SqliteFile; isClosed: boolean }
 
 /** Databases that no test uses now: their threads take longer to start than most tests to run. */
 const idle: Kept[] = []
 
 /** An empty database that the test has for itself. */
-export async function openTestStore(): Promise<Store> {
+export async function openTestStore(): Promise<OpenStore> {
   const kept = idle.pop() ?? (await openNew())
   // What the last test began may still be written, and this thread has a part in it.
   await until(() => isEmptied(kept.file))

@@ -1,0 +1,228 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { until } from '../../test/support/http/app.ts'
+import { openTestStore } from '../../test/support/test-store.ts'
+import { AppError } from '../contract/errors.ts'
+import type { FileStore, StoredFile } from '../contract/file-store.ts'
+import type { Principal } from '../contract/principal.ts'
+import type { Batch } from '../contract/server/batches.ts'
+import type { BatchDeps, LineReply, SentLine } from './deps.ts'
+import { Batches } from './service.ts'
+
+const ann: Principal = { id: 'ann', keyHash: 'a'.repeat(64), scopes: new Set(['inference']) }
+const reply = (status: number, body: object = {}, more: Partial<LineReply> = {}): LineReply => ({
+  status,
+  requestId: 'req_1',
+  body: JSON.stringify(body),
+  ...more,
+})
+const dayMs = 86_400_000
+
+/** Files in memory. */
+function createFiles() {
+  const kept = new Map<string, { readonly file: StoredFile; readonly bytes: Buffer }>()
+  const files: FileStore = {
+    add: async (_, { filename, mediaType, bytes, purposeOf }) => {
+      const pieces: Uint8Array[] = []
+      for await (const piece of bytes) pieces.push(piece)
+      const all = Buffer.concat(pieces)
+      const purpose = (await purposeOf()) ?? ''
+      const file = { id: `file-${kept.size}`, filename, mediaType, purpose, sizeBytes: all.length, createdAtMs: 0 }
+      kept.set(file.id, { file, bytes: all })
+      return file
+    },
+    list: async () => [...kept.values()].map(({ file }) => file),
+    get: async (_, id) => found(kept.get(id)).file,
+    content: async (_, id) =>
+      (async function* () {
+        yield found(kept.get(id)).bytes
+      })(),
+    delete: async (_, id) => void kept.delete(id),
+  }
+  const textOf = (id: string | undefined) => kept.get(id ?? '')?.bytes.toString() ?? ''
+  return { files, textOf }
+}
+
+function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new AppError('not-found', 'there is no such file')
+  return value
+}
+
+type Given = {
+  readonly send: (line: SentLine, attempt: number) => LineReply | Promise<LineReply>
+  readonly slots?: number
+} & Partial<Omit<BatchDeps, 'send'>>
+
+async function open({ send, slots = 2, ...given }: Given) {
+  const { batches: store } = await openTestStore()
+  const { files, textOf } = createFiles()
+  const sent: string[] = []
+  let busy = 0
+  const failures: unknown[] = []
+  const create = () => {
+    const batches = new Batches({
+      store,
+      files,
+      models: {
+        find: (name) => {
+          if (name !== 'model') throw new AppError('model-not-found', `there is no model '${name}'`)
+          return { id: 'model', scheduler: { load: { slots, busy, queued: 0 } } } as never
+        },
+      },
+      send: async (line) => {
+        sent.push(line.body)
+        busy += 1
+        try {
+          return await send(line, sent.filter((body) => body === line.body).length)
+        } finally {
+          busy -= 1
+        }
+      },
+      findPrincipal: () => ann,
+      maxLineBytes: 10_000,
+      wallClock: Date.now,
+      onFailure: (error) => void failures.push(error),
+      ...given,
+    })
+    onTestFinished(() => batches.close())
+    return batches
+  }
+  const batches = create()
+  batches.start()
+  /** `bodies`: values or JSON. */
+  const run = async (bodies: readonly (object | string)[]) => {
+    const lines = bodies.map((body, index) => {
+      const json = typeof body === 'string' ? body : JSON.stringify(body)
+      return `{"custom_id":"${index}","method":"POST","url":"/v1/embeddings","body":${json}}`
+    })
+    const bytes = [Buffer.from(lines.join('\n'))]
+    const upload = { filename: 'in', mediaType: '', bytes: toStream(bytes), purposeOf: async () => 'batch' }
+    const { id: inputFileId } = await files.add('ann', upload, new AbortController().signal)
+    return batches.createFromFile(ann, { endpoint: '/v1/embeddings', inputFileId, windowMs: dayMs })
+  }
+  const stateOf = async ({ id }: Batch) => found(await store.find('ann', id))
+  const ended = async (batch: Batch) => {
+    await until(async () => (await stateOf(batch)).times.endedMs !== undefined)
+    return stateOf(batch)
+  }
+  return { batches, create, run, ended, stateOf, textOf, sent, failures, store }
+}
+
+async function* toStream(pieces: readonly Buffer[]) {
+  yield* pieces
+}
+
+const bodyOf = (input: string) => ({ model: 'model', input })
+const usage = { prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 1 } }
+
+describe('a line of a batch', () => {
+  test('is sent again after a failure of the server, and ends with the third', async () => {
+    const { run, ended, sent } = await open({ send: (_, attempt) => reply(503, {}, { retryAfterMs: attempt }) })
+    expect((await ended(await run([bodyOf('one')]))).counts).toMatchObject({ total: 1, errored: 1 })
+    expect(sent).toHaveLength(3)
+  })
+
+  test('waits when its key has reached a limit, and the batch shows why', async () => {
+    let isOver = false
+    const message = 'the limit of this key is reached'
+    const send = () => (isOver ? reply(200, { usage }) : reply(429, { error: { message } }, { retryAfterMs: 500 }))
+    const { run, ended, stateOf } = await open({ send })
+    const batch = await run([bodyOf('one'), bodyOf('two'), bodyOf('three')])
+    await until(async () => (await stateOf(batch)).waits?.reason === message)
+    isOver = true
+    const { counts, usage: total } = await ended(batch)
+    expect(counts).toMatchObject({ succeeded: 3, errored: 0 })
+    expect(total).toEqual({ inputTokens: 9, cachedInputTokens: 3, outputTokens: 6, reasoningTokens: 0 })
+  })
+
+  test('goes back when somebody who waits needs its slot, and later keeps it', async () => {
+    const send = ({ onWanted, signal }: SentLine) => {
+      if (onWanted === undefined) return reply(200)
+      onWanted()
+      expect(signal.aborted).toBe(true)
+      return reply(499)
+    }
+    const { run, ended, sent } = await open({ send })
+    expect((await ended(await run([bodyOf('one')]))).counts).toMatchObject({ succeeded: 1 })
+    expect(sent).toHaveLength(4)
+  })
+
+  test('has the failure of a key that is gone', async () => {
+    let isGone = false
+    const { run, ended, textOf, sent } = await open({
+      send: () => {
+        isGone = true
+        return reply(200)
+      },
+      slots: 1,
+      findPrincipal: () => (isGone ? undefined : ann),
+    })
+    const { counts, errorFileId } = await ended(await run([bodyOf('one'), bodyOf('two'), bodyOf('three'), bodyOf('four')]))
+    expect(counts.succeeded + counts.errored).toBe(4)
+    expect(counts.errored).toBeGreaterThan(0)
+    expect(sent).toHaveLength(counts.succeeded)
+    expect(textOf(errorFileId)).toContain('"status_code":401')
+  })
+
+  test('runs with those that begin alike', async () => {
+    const { run, ended, sent } = await open({ send: () => reply(200), slots: 1 })
+    const chats = ['a', 'b', 'a', 'b', 'a', 'b'].map((system, index) => ({
+      model: 'model',
+      messages: [
+        { role: 'system', content: system },
+        { role: 'user', content: `${index}` },
+      ],
+    }))
+    await ended(await run(chats))
+    const systems = sent.map((body) => JSON.parse(body).messages[0].content).join('')
+    expect(['aaabbb', 'bbbaaa']).toContain(systems)
+  })
+
+  test('keeps the digits of its numbers, and so does its reply', async () => {
+    const seed = '"seed":12345678901234567890'
+    const body = '{"n":0.10000000000000000001}'
+    const { run, ended, sent, textOf } = await open({ send: () => ({ ...reply(200), body }) })
+    const { outputFileId } = await ended(await run([`{"model":"model",${seed}}`]))
+    expect(sent).toEqual([expect.stringContaining(seed)])
+    expect(textOf(outputFileId)).toContain(body)
+  })
+})
+
+describe('a batch', () => {
+  test('whose time is over expires: what has not begun is not run', async () => {
+    let nowMs = Date.now()
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const { run, ended, batches, textOf, stateOf } = await open({
+      send: () => released.then(() => reply(200)),
+      slots: 1,
+      wallClock: () => nowMs,
+    })
+    const batch = await run(Array.from({ length: 9 }, (_, index) => bodyOf(`${index}`)))
+    await until(async () => (await stateOf(batch)).state === 'running')
+    nowMs += dayMs
+    batches.start()
+    release()
+    const done = await ended(batch)
+    expect(done.state).toBe('expired')
+    expect(done.counts.expired).toBeGreaterThan(0)
+    expect(textOf(done.errorFileId)).toContain('batch_expired')
+  })
+
+  test('goes on in the process that starts after the one that is closed', async () => {
+    const { batches, create, run, ended, stateOf } = await open({
+      send: async ({ body, signal }) => {
+        if (body.includes('stuck') && !isNext) await new Promise((_, reject) => signal.addEventListener('abort', reject))
+        return reply(200)
+      },
+    })
+    let isNext = false
+    const batch = await run([bodyOf('one'), bodyOf('stuck'), bodyOf('two')])
+    await until(async () => (await stateOf(batch)).counts.succeeded === 2)
+    await batches.close()
+    isNext = true
+    create().start()
+    expect((await ended(batch)).counts).toMatchObject({ succeeded: 3, cancelled: 0 })
+  })
+})
