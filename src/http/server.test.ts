@@ -160,6 +160,22 @@ describe('large bodies', () => {
   )
 })
 
+test('a client that is still sending a body over the limit keeps its connection', async () => {
+  const { listen } = openTestServer({ bodyLimitBytes: 100_000 })
+  const socket = connect(await listen(), '127.0.0.1')
+  const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n'
+  socket.write(`${head}content-length: 300000\r\n\r\n${' '.repeat(200_000)}`)
+  let text = ''
+  socket.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece
+  })
+  await expect.poll(() => text).toContain('body_too_large')
+  const body = chatBody('short')
+  socket.write(`${' '.repeat(100_000)}${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+  await expect.poll(() => text).toContain('HTTP/1.1 200 OK')
+  socket.destroy()
+})
+
 describe('bodies that would hold up everybody else', () => {
   test.each([
     ['values', '1,'.repeat(1_000_001), 413, 'body_too_large', /more than 1000000 values/],

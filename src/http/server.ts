@@ -105,6 +105,9 @@ export function createServer(deps: ServerDeps): Server {
   app.addHook('onSend', (request, reply, payload, done) => {
     addLimitHeaders(deps, request, reply)
     disconnectStalledReader(reply.raw, deps)
+    // Fastify closes the connection of a body that was refused, and a client that is still sending it would lose the reply. Node reads on,
+    // within the time limit of requests.
+    if (phase !== 'draining') reply.removeHeader('connection')
     done(null, payload)
   })
   app.setErrorHandler(sendError)
