@@ -9,7 +9,7 @@ import { resultOf, type ThreadReply } from './thread-reply.ts'
 import type { ValidationReply, ValidationRequest } from './validator-thread.ts'
 
 type Options = {
-  /** The time limit for one schema or one text. */
+  /** The time limit for one schema or one text, most of which take milliseconds; a busy machine needs longer. */
   readonly timeoutMs?: number
   /** The time limit for one grammar, whose own limits stop the work after about a second; a busy machine needs longer. */
   readonly grammarTimeoutMs?: number
@@ -26,7 +26,7 @@ export class OutputValidator implements Validator {
   readonly #grammars = new LruMap<string, JsonObject>({ max: keptGrammars })
   #isClosed = false
 
-  constructor({ timeoutMs = 2000, grammarTimeoutMs = 10_000 }: Options = {}) {
+  constructor({ timeoutMs = 10_000, grammarTimeoutMs = 10_000 }: Options = {}) {
     this.#timeoutMs = timeoutMs
     this.#threads = new ThreadPool({ module: threadModule('validator-thread', import.meta.url), timeoutMs })
     const module = threadModule('input-grammar-thread', import.meta.url)

@@ -92,6 +92,14 @@ describe('validating output of a partial grammar', () => {
     expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-output' } })
   })
 
+  test('a schema that is not judged in time is checked all the same: no text passes unchecked', async () => {
+    const validator = { ...createValidator().validator, canCheck: async () => undefined }
+    const good = await play({ steps: [raw(0, '"good"'), finish(0), usage], validator })
+    expect([good.structured, good.events.at(-1)?.type]).toEqual(['validated', 'usage'])
+    const bad = await play({ steps: [raw(0, '"bad"'), finish(0), usage], validator })
+    expect(bad.events.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-output' } })
+  })
+
   test('each choice is validated by its own text', async () => {
     const { validator, asked } = createValidator()
     const steps = [raw(0, '"good"'), finish(0), raw(1, '"bad"'), finish(1), usage]

@@ -34,7 +34,8 @@ export async function createOutputCheck(
 ): Promise<OutputCheck | undefined> {
   if (validator === undefined) return undefined
   const wanted = await schemaOf(output, validator, signal)
-  const isComplete = wanted !== undefined && (await validator.canCheck(wanted)) === true
+  // Undefined is a timeout: the text is checked anyway, and fails if that times out again, rather than pass unchecked.
+  const isComplete = wanted !== undefined && (await validator.canCheck(wanted)) !== false
   const isText = output.type === 'regex' || output.type === 'gbnf'
   if (isText && !isComplete) return undefined
   const schema = isComplete ? wanted : true
