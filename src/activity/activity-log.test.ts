@@ -220,12 +220,15 @@ describe('a request', () => {
   test('has its attempts at servers, the last ones of many', () => {
     const { log, open } = start()
     const request = open('a')
-    const begin = { server: 'one:1', kind: 'vllm', model: 'm', retry: 0, affinity: 'hit' } as const
+    const begin = { server: 'one:1', kind: 'vllm', model: 'm', retry: 0 } as const
+    const usage = { inputTokens: 10, cachedInputTokens: 8, outputTokens: 1, reasoningTokens: 0 }
     for (let index = 0; index < 25; index++) request.attempted(begin, { outcome: 'busy', error: `${index}` })
+    request.attempted(begin, { outcome: 'ok', usage })
     const attempts = log.find('a', everyone)?.attempts
-    expect([attempts?.length, attempts?.at(-1)]).toEqual([
+    expect([attempts?.length, attempts?.at(-2), attempts?.at(-1)]).toEqual([
       20,
-      { server: 'one:1', outcome: 'busy', error: '24', isCacheHit: true },
+      { server: 'one:1', outcome: 'busy', error: '24' },
+      { server: 'one:1', outcome: 'ok', isCacheHit: true },
     ])
   })
 

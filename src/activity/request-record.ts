@@ -5,6 +5,7 @@ import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
 import type { LoadPlace, OnLoading, OnQueued, QueuePosition } from '../contract/scheduler.ts'
 import type { RequestSnapshot, RequestState, SeenAttempt } from '../contract/server/activity.ts'
 import type { FinishReason, GenerationRecord, PromptChange, Timings, Usage } from '../contract/usage.ts'
+import { isCacheHit } from '../contract/usage.ts'
 import type { ArrivedCall, WatchedRequest } from '../contract/watch.ts'
 
 /** State that the records of a process share. */
@@ -118,7 +119,7 @@ export class RequestRecord implements WatchedRequest {
     this.#changed()
   }
 
-  attempted({ server, affinity }: AttemptStart, { outcome, error, firstChunkMs }: AttemptEnd): void {
+  attempted({ server }: AttemptStart, { outcome, error, firstChunkMs, usage }: AttemptEnd): void {
     this.#attempts ??= []
     if (this.#attempts.length >= mostAttempts) this.#attempts.shift()
     this.#attempts.push({
@@ -126,7 +127,7 @@ export class RequestRecord implements WatchedRequest {
       outcome,
       ...(error !== undefined && { error }),
       ...(firstChunkMs !== undefined && { firstChunkMs }),
-      ...(affinity === 'hit' && { isCacheHit: true }),
+      ...(usage !== undefined && isCacheHit(usage) && { isCacheHit: true }),
     })
   }
 

@@ -1,9 +1,10 @@
 import type { FinishReason, Usage } from './usage.ts'
 
 /**
- * `hit`: a server that has read the prompt's longest known prefix; `moved`: another one; `new`: no server is known to have read any of it.
+ * Where a request was sent. `known`: to a server that has read the prompt's longest known prefix. `home`: to the one where all processes
+ * expect the conversation. `moved`: elsewhere, since these were too busy. `new`: anywhere; no server is known to have read any of it.
  */
-export type AffinityOutcome = 'hit' | 'moved' | 'new'
+export type AffinityOutcome = 'known' | 'home' | 'moved' | 'new'
 
 /** One attempt at a request, at one server of a remote model. */
 export type AttemptStart = {

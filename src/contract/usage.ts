@@ -34,6 +34,11 @@ export type Usage = {
   readonly drafts?: { readonly proposed: number; readonly accepted: number }
 }
 
+/** Whether most of the prompt came from a cache, as the server says that read it. */
+export function isCacheHit({ inputTokens, cachedInputTokens }: Usage): boolean {
+  return cachedInputTokens > 0 && 2 * cachedInputTokens >= inputTokens
+}
+
 /** Durations of the phases, in milliseconds, whole or with thousandths. Core adds those that an engine does not measure, as it sees them. */
 export type Timings = {
   readonly queueMs?: number

@@ -13,6 +13,12 @@ export type FleetWorkload = {
   /** Turns before them, for each conversation at once. */
   readonly warmUp?: number
   readonly seed: number
+  /** Processes in front of the replicas, each of which gets a random part of the turns. */
+  readonly pods?: number
+  /** Each process serves the clients that it has. */
+  readonly keepsClients?: true
+  /** How often all processes hear of each replica's load. Absent: never. */
+  readonly reportMs?: number
   readonly affinity?: AffinityOptions
   /** Without keys: the least loaded replica gets each turn. */
   readonly isOff?: true
@@ -21,6 +27,10 @@ export type FleetWorkload = {
   /** The part of the replicas that are replaced each minute. */
   readonly churn?: number
   readonly systemTokens?: readonly [number, number]
+  /** The end of the system prompt that only one conversation has. */
+  readonly ownSystemTokens?: number
+  /** Documents, one of which begins each conversation's first message. */
+  readonly documents?: { readonly count: number; readonly tokens: number }
   readonly thinkMs?: number
   readonly turnsOfConversation?: number
   readonly cacheTokens?: number
@@ -34,128 +44,161 @@ export type FleetMeasure = {
   readonly hit: number
   /** Turns of a known conversation that went elsewhere than the turn before, while that replica was there. */
   readonly moved: number
-  /** The mean over time of the highest load by the mean load. */
+  /** The mean over time of the highest load by the mean load, as the first process believes them. */
   readonly balance: number
+  /** The same of what the replicas have to read and write. */
+  readonly trueBalance: number
+  /** The tokens that the busiest replica has read, by the mean. */
+  readonly read: number
 }
 
 const groups = 200
 const tokensPerSecond = 25
 const promptTokensPerSecond = 5000
+const charsPerToken = 4
+
+/** A part of a prompt. Its name stands for all that comes before it, too. */
+type Segment = { readonly name: string; readonly tokens: number }
 
 type Conversation = {
   readonly id: number
-  readonly group: number
+  readonly pod: number
   readonly messages: Message[]
+  readonly segments: Segment[]
+  /** What comes before its first question, in the first message. */
+  readonly document: string
   tokens: number
   turnsLeft: number
   lastReplica: string | undefined
-  /** The replicas that have read it. */
-  readonly readers: Set<string>
 }
 
 /** Runs an event simulation: conversations that think and ask, replicas that read, write and keep what fits into their caches. */
 export function simulateFleet(workload: FleetWorkload): FleetMeasure {
-  const { replicas, conversations, turns, churn = 0, hottest = 0.1 } = workload
+  const { replicas, conversations, turns, churn = 0, hottest = 0.1, documents } = workload
   const { systemTokens = [500, 3500], thinkMs = 30_000, turnsOfConversation = 6, cacheTokens = 200_000 } = workload
+  const { pods: podCount = 1, ownSystemTokens = 0 } = workload
   const random = createRandom(workload.seed)
   const exponential = (mean: number) => -mean * Math.log(1 - random())
-  const pool = new Pool<PoolEndpoint>(
-    Array.from({ length: replicas }, (_, index) => ({ id: `r${index}`, weight: 1 })),
-    { breaker: { random }, ...(workload.affinity !== undefined && { affinity: workload.affinity }) },
+  const ids = Array.from({ length: replicas }, (_, index) => `http://replica-${index}:8000/v1`)
+  const pods = Array.from(
+    { length: podCount },
+    () =>
+      new Pool<PoolEndpoint>(
+        ids.map((id) => ({ id, weight: 1 })),
+        { breaker: { random }, ...(workload.affinity !== undefined && { affinity: workload.affinity }) },
+      ),
   )
   const systemSizes = Array.from({ length: groups }, () =>
     Math.round(systemTokens[0] + random() * (systemTokens[1] - systemTokens[0])),
   )
-  /** How many caches have the system prompt of each group. */
-  const copies = systemSizes.map(() => 0)
-  const caches = new Map(Array.from({ length: replicas }, (_, index) => [`r${index}`, new Cache(cacheTokens, copies)]))
+  /** How many caches have each segment. */
+  const copies = new Map<string, number>()
+  const servers = new Map(ids.map((id) => [id, new Server(cacheTokens, copies)]))
   const events = new Agenda()
   let nextId = 0
   let nextReplica = replicas
   let meanOutput = 400
-  const sums = { turns: 0, prompt: 0, hit: 0, ideal: 0, moved: 0, known: 0, balance: 0, samples: 0 }
+  const sums = { turns: 0, prompt: 0, hit: 0, ideal: 0, moved: 0, known: 0, balance: 0, trueBalance: 0, samples: 0 }
   const warmUp = conversations * (workload.warmUp ?? 3)
   let taken = 0
 
   const begin = (): Conversation => {
+    const id = nextId++
     const group = random() < hottest ? 0 : Math.floor(random() * groups)
-    const size = systemSizes[group] ?? 0
-    const messages: Message[] = [text('system', `g${group} `, size)]
+    const shared = { name: `g${group}`, tokens: systemSizes[group] ?? 0 }
+    const own = ownSystemTokens === 0 ? [] : [{ name: `c${id} system`, tokens: ownSystemTokens }]
+    const document = documents === undefined ? [] : [documentOf(group, Math.floor(random() * documents.count), documents.tokens)]
+    const segments: Segment[] = [shared, ...own, ...document]
     return {
-      id: nextId++,
-      group,
-      messages,
-      tokens: size,
+      id,
+      pod: Math.floor(random() * podCount),
+      messages: [{ role: 'system', content: [{ type: 'text', text: textOf(shared) + own.map(textOf).join('') }] }],
+      segments,
+      document: document.map(textOf).join(''),
+      tokens: segments.reduce((sum, { tokens }) => sum + tokens, 0),
       turnsLeft: 1 + Math.floor(exponential(turnsOfConversation - 0.5)),
       lastReplica: undefined,
-      readers: new Set(),
     }
   }
 
   const ask = (given: Conversation, nowMs: number): void => {
     const conversation = given.turnsLeft > 0 ? given : begin()
-    const userTokens = Math.round(30 + exponential(120))
-    const system = systemSizes[conversation.group] ?? 0
-    const known = [...conversation.readers].map((id) => caches.get(id)?.read(conversation, system) ?? 0)
-    const idealTokens = Math.max((copies[conversation.group] ?? 0) > 0 ? system : 0, ...known)
-    conversation.messages.push(text('user', `c${conversation.id} `, userTokens))
-    conversation.tokens += userTokens
-    const prompt: Prompt = { type: 'chat', ...plainChat, messages: conversation.messages }
+    const { id, segments, messages } = conversation
+    const pool = pods[workload.keepsClients === true ? conversation.pod : Math.floor(random() * podCount)] as Pool<PoolEndpoint>
+    const idealTokens = leading(segments, ({ name }) => copies.has(name))
+    const question = { name: `c${id} ${messages.length}`, tokens: Math.round(30 + exponential(120)) }
+    const before = messages.length === 1 ? conversation.document : ''
+    messages.push({ role: 'user', content: [{ type: 'text', text: before + textOf(question) }] })
+    segments.push(question)
+    conversation.tokens += question.tokens
+    const prompt: Prompt = { type: 'chat', ...plainChat, messages }
     const promptTokens = conversation.tokens
     const outputTokens = Math.round(50 + exponential(350))
     const keys = workload.isOff === true ? [] : affinityKeys(prompt)
     const lease = pool.acquire({ nowMs, tokens: promptTokens + 2 * meanOutput, promptTokens, affinityKeys: keys })
     if (lease.type === 'none') throw new Error('a healthy fleet has no free replica')
-    const { id } = lease.endpoint
-    const cache = caches.get(id) as Cache
-    const cached = Math.min(promptTokens, cache.read(conversation, system))
+    const server = servers.get(lease.endpoint.id) as Server
+    const cached = leading(segments, (segment) => server.has(segment))
+    const load = promptTokens - cached + 2 * meanOutput
+    server.begin(load)
     taken += 1
     if (taken > warmUp) {
       sums.turns += 1
       sums.prompt += promptTokens
       sums.hit += cached
       sums.ideal += idealTokens
+      server.readTokens += promptTokens - cached
       if (conversation.lastReplica !== undefined && pool.has(conversation.lastReplica)) {
         sums.known += 1
-        if (conversation.lastReplica !== id) sums.moved += 1
+        if (conversation.lastReplica !== lease.endpoint.id) sums.moved += 1
       }
     }
-    conversation.lastReplica = id
-    conversation.readers.add(id)
+    conversation.lastReplica = lease.endpoint.id
     const serviceMs = (1000 * (promptTokens - cached)) / promptTokensPerSecond + (1000 * outputTokens) / tokensPerSecond
-    events.add(nowMs + serviceMs, (endMs) => answer({ conversation, lease, cached, outputTokens }, endMs))
+    events.add(nowMs + serviceMs, (endMs) => answer({ conversation, lease, server, cached, load, outputTokens }, endMs))
   }
 
-  const answer = ({ conversation, lease, cached, outputTokens }: Answered, nowMs: number): void => {
+  const answer = ({ conversation, lease, server, cached, load, outputTokens }: Answered, nowMs: number): void => {
+    const { id, messages, segments } = conversation
     lease.learn(conversation.tokens, cached)
     lease.release({ type: 'ok' }, nowMs)
+    server.end(load)
     meanOutput += (outputTokens - meanOutput) / 100
-    conversation.messages.push(said(`a${conversation.id} `, outputTokens))
+    const reply = { name: `c${id} ${messages.length}`, tokens: outputTokens }
+    messages.push({ role: 'assistant', parts: [{ type: 'text', text: textOf(reply) }] })
+    segments.push(reply)
     conversation.tokens += outputTokens
     conversation.turnsLeft -= 1
-    caches.get(lease.endpoint.id)?.write(conversation, systemSizes[conversation.group] ?? 0)
+    server.write(segments)
     events.add(nowMs + exponential(thinkMs), (askMs) => ask(conversation, askMs))
   }
 
   const sample = (nowMs: number): void => {
     if (taken > warmUp) {
-      const loads = pool.describe(nowMs).map(({ outstandingTokens }) => outstandingTokens)
-      const mean = loads.reduce((sum, load) => sum + load, 0) / loads.length
-      sums.balance += Math.max(...loads) / mean
+      const believed = (pods[0] as Pool<PoolEndpoint>).describe(nowMs).map(({ outstandingTokens }) => outstandingTokens)
+      sums.balance += highestByMean(believed)
+      sums.trueBalance += highestByMean(Array.from(servers.values(), ({ load }) => load))
       sums.samples += 1
     }
     events.add(nowMs + 500, sample)
   }
 
+  const report = (nowMs: number): void => {
+    for (const [id, { active }] of servers) for (const pool of pods) pool.reportLoad(id, active, nowMs)
+    events.add(nowMs + (workload.reportMs ?? 0), report)
+  }
+
   const replace = (nowMs: number): void => {
-    const ids = [...caches.keys()]
-    const gone = ids[Math.floor(random() * ids.length)] as string
-    const id = `r${nextReplica++}`
-    pool.remove(gone, nowMs)
-    caches.get(gone)?.clear()
-    caches.delete(gone)
-    pool.add({ id, weight: 1 }, nowMs)
-    caches.set(id, new Cache(cacheTokens, copies))
+    const present = [...servers.keys()]
+    const gone = present[Math.floor(random() * present.length)] as string
+    const id = `http://replica-${nextReplica++}:8000/v1`
+    for (const pool of pods) {
+      pool.remove(gone, nowMs)
+      pool.add({ id, weight: 1 }, nowMs)
+    }
+    servers.get(gone)?.clear()
+    servers.delete(gone)
+    servers.set(id, new Server(cacheTokens, copies))
     events.add(nowMs + 60_000 / (churn * replicas), replace)
   }
 
@@ -165,6 +208,7 @@ export function simulateFleet(workload: FleetWorkload): FleetMeasure {
   }
   events.add(0, sample)
   if (churn > 0) events.add(0, replace)
+  if (workload.reportMs !== undefined) events.add(0, report)
   while (sums.turns < turns) events.next()
   return {
     turns: sums.turns,
@@ -172,39 +216,56 @@ export function simulateFleet(workload: FleetWorkload): FleetMeasure {
     hit: sums.hit / sums.prompt,
     moved: sums.moved / sums.known,
     balance: sums.balance / sums.samples,
+    trueBalance: sums.trueBalance / sums.samples,
+    read: highestByMean(Array.from(servers.values(), ({ readTokens }) => readTokens)),
   }
 }
 
 type Answered = {
   readonly conversation: Conversation
   readonly lease: Lease<PoolEndpoint>
+  readonly server: Server
   readonly cached: number
+  readonly load: number
   readonly outputTokens: number
 }
 
-/** What a replica has read: system prompts, and conversations without theirs; what was used longest ago gives way. */
-class Cache {
+/** A replica: its requests, and the segments that it has read; what was used longest ago gives way, the end of a prompt before its beginning. */
+class Server {
   readonly #room: number
-  readonly #copies: number[]
-  readonly #sizes = new Map<string, { readonly tokens: number; readonly group?: number }>()
+  readonly #copies: Map<string, number>
+  readonly #sizes = new Map<string, number>()
   #used = 0
+  load = 0
+  active = 0
+  readTokens = 0
 
-  constructor(room: number, copies: number[]) {
+  constructor(room: number, copies: Map<string, number>) {
     this.#room = room
     this.#copies = copies
   }
 
-  /** How many of the conversation's tokens are here. */
-  read({ id, group }: Conversation, systemTokens: number): number {
-    if (!this.#sizes.has(`g${group}`)) return 0
-    return systemTokens + (this.#sizes.get(`c${id}`)?.tokens ?? 0)
+  begin(load: number): void {
+    this.load += load
+    this.active += 1
   }
 
-  write({ id, group, tokens }: Conversation, systemTokens: number): void {
-    this.#forget(`c${id}`)
-    this.#forget(`g${group}`)
-    this.#add(`c${id}`, { tokens: tokens - systemTokens })
-    this.#add(`g${group}`, { tokens: systemTokens, group })
+  end(load: number): void {
+    this.load -= load
+    this.active -= 1
+  }
+
+  has({ name }: Segment): boolean {
+    return this.#sizes.has(name)
+  }
+
+  write(segments: readonly Segment[]): void {
+    for (const { name, tokens } of segments.toReversed()) {
+      this.#forget(name)
+      this.#used += tokens
+      this.#sizes.set(name, tokens)
+      this.#copies.set(name, (this.#copies.get(name) ?? 0) + 1)
+    }
     for (const name of this.#sizes.keys()) {
       if (this.#used <= this.#room) return
       this.#forget(name)
@@ -215,22 +276,14 @@ class Cache {
     for (const name of this.#sizes.keys()) this.#forget(name)
   }
 
-  #add(name: string, entry: { readonly tokens: number; readonly group?: number }): void {
-    this.#used += entry.tokens
-    this.#sizes.set(name, entry)
-    this.#count(entry.group, 1)
-  }
-
   #forget(name: string): void {
-    const entry = this.#sizes.get(name)
-    if (entry === undefined) return
-    this.#used -= entry.tokens
+    const tokens = this.#sizes.get(name)
+    if (tokens === undefined) return
+    this.#used -= tokens
     this.#sizes.delete(name)
-    this.#count(entry.group, -1)
-  }
-
-  #count(group: number | undefined, change: number): void {
-    if (group !== undefined) this.#copies[group] = (this.#copies[group] ?? 0) + change
+    const left = (this.#copies.get(name) ?? 0) - 1
+    if (left > 0) this.#copies.set(name, left)
+    else this.#copies.delete(name)
   }
 }
 
@@ -273,11 +326,24 @@ class Agenda {
   }
 }
 
-/** One character for each token. */
-function text(role: 'system' | 'user', start: string, tokens: number): Message {
-  return { role, content: [{ type: 'text', text: start.padEnd(tokens, 'x') }] }
+/** The tokens of the segments before the first that is missing. */
+function leading(segments: readonly Segment[], has: (segment: Segment) => boolean): number {
+  let sum = 0
+  for (const segment of segments) {
+    if (!has(segment)) break
+    sum += segment.tokens
+  }
+  return sum
 }
 
-function said(start: string, tokens: number): Message {
-  return { role: 'assistant', parts: [{ type: 'text', text: start.padEnd(tokens, 'x') }] }
+function highestByMean(values: readonly number[]): number {
+  return (Math.max(...values) * values.length) / values.reduce((sum, value) => sum + value, 0)
+}
+
+function documentOf(group: number, number: number, tokens: number): Segment {
+  return { name: `g${group} d${number}`, tokens }
+}
+
+function textOf({ name, tokens }: Segment): string {
+  return `${name} `.padEnd(tokens * charsPerToken, 'x')
 }

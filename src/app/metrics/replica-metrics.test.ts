@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AttemptEnd, AttemptStart } from '../../contract/attempts.ts'
+import type { AffinityOutcome, AttemptEnd, AttemptStart } from '../../contract/attempts.ts'
 import type { ServerReport } from '../../contract/engine.ts'
 import { mergeMetrics, renderMetrics } from '../../workers/sum-metrics.ts'
 import { createMetrics } from './metrics.ts'
@@ -119,14 +119,22 @@ test('of several processes, counts are summed, and states are their mean', async
   expect(text).toContain('dragoman_endpoints{model="m",source="config"} 1')
 })
 
-test('how servers were chosen is counted for each model', async () => {
+test('how servers were chosen, and what they say of their caches, is counted for each model', async () => {
   const { metrics, fleet } = create([server('a:1'), server('b:1')])
-  fleet.attemptEnded(...attempt('a:1', { affinity: 'hit' }))
-  fleet.attemptEnded(...attempt('b:1', { affinity: 'hit' }))
-  fleet.attemptEnded(...attempt('b:1', { affinity: 'moved' }))
-  fleet.attemptEnded(...attempt('b:1'))
+  const read = (cachedInputTokens: number) => ({ inputTokens: 100, cachedInputTokens, outputTokens: 1, reasoningTokens: 0 })
+  const answered = (host: string, affinity: AffinityOutcome, cachedTokens: number) => {
+    const [start, end] = attempt(host, { affinity })
+    fleet.attemptEnded(start, { ...end, usage: read(cachedTokens) })
+  }
+  answered('a:1', 'known', 0)
+  answered('a:1', 'known', 50)
+  answered('a:1', 'known', 49)
+  answered('b:1', 'home', 96)
+  answered('b:1', 'moved', 0)
   expect((await metrics.render()).split('\n').filter((line) => line.startsWith('dragoman_affinity'))).toEqual([
+    'dragoman_affinity_total{model="m",outcome="unreported"} 1',
     'dragoman_affinity_total{model="m",outcome="hit"} 2',
+    'dragoman_affinity_total{model="m",outcome="lost"} 1',
     'dragoman_affinity_total{model="m",outcome="moved"} 1',
   ])
 })

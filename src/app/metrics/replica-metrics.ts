@@ -1,6 +1,14 @@
 import type { Registry } from 'prom-client'
-import type { AttemptEnd, AttemptOutcome, AttemptStart, EjectionReason, FleetObserver } from '../../contract/attempts.ts'
+import type {
+  AffinityOutcome,
+  AttemptEnd,
+  AttemptOutcome,
+  AttemptStart,
+  EjectionReason,
+  FleetObserver,
+} from '../../contract/attempts.ts'
 import type { ServerReport } from '../../contract/engine.ts'
+import { isCacheHit, type Usage } from '../../contract/usage.ts'
 import { Distribution } from './distribution.ts'
 import { addHistogram, addMetric, type Declaration, type Labels } from './exposition.ts'
 import type { ReadLoad } from './model-metrics.ts'
@@ -30,7 +38,16 @@ class ReplicaTally {
     this.promptTokens += usage.inputTokens
     this.cachedTokens += usage.cachedInputTokens
   }
+
+  cacheOutcome(affinity: AffinityOutcome, usage: Usage): CacheOutcome {
+    if (isCacheHit(usage)) return 'hit'
+    return this.cachedTokens === 0 ? 'unreported' : misses[affinity]
+  }
 }
+
+type CacheOutcome = 'hit' | 'lost' | 'moved' | 'new' | 'unreported'
+
+const misses: Readonly<Record<AffinityOutcome, CacheOutcome>> = { known: 'lost', home: 'new', moved: 'moved', new: 'new' }
 
 /**
  * Numbers for each server of remote models. At most 200 servers of a model have labels of their own, the first that were seen; all others
@@ -84,7 +101,7 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
   addAttemptTotals(registry, tallies)
   const affinities = addCounter(registry, {
     name: 'dragoman_affinity_total',
-    help: 'Attempts where the longest known prefix of the prompt was read (hit), elsewhere (moved), or without one (new).',
+    help: 'Answered attempts by what the server had cached: most of the prompt (hit), or less (lost, moved, new); or it never says (unreported).',
     labelNames: ['model', 'outcome'],
   })
 
@@ -93,8 +110,10 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
     observerOf: (model: string): FleetObserver => ({
       attemptEnded: (start, end) => {
         const { server, affinity } = start
-        tallies.at(model, server).add(start, end)
-        if (affinity !== undefined) affinities.at(model, affinity).total += 1
+        const tally = tallies.at(model, server)
+        tally.add(start, end)
+        if (affinity !== undefined && end.usage !== undefined)
+          affinities.at(model, tally.cacheOutcome(affinity, end.usage)).total += 1
       },
       ejected: (server, reason) => increment(tallies.at(model, server).ejections, reason),
     }),

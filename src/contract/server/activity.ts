@@ -17,7 +17,7 @@ export type SeenAttempt = {
   readonly outcome: AttemptOutcome
   readonly error?: string
   readonly firstChunkMs?: number
-  /** The server is known to have read the beginning of the prompt. */
+  /** The server had most of the prompt in its cache. */
   readonly isCacheHit?: true
 }
 

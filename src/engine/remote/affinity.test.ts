@@ -18,7 +18,7 @@ async function fleet(options: Parameters<typeof knownEngine>[1] = {}) {
     attemptEnded: (start: AttemptStart, end: AttemptEnd) => void attempts.push({ ...start, ...end }),
     ejected: () => undefined,
   }
-  const engine = await knownEngine(servers, { observer, ...options })
+  const engine = await knownEngine(servers, { observer, affinity: {}, ...options })
   return { servers, engine, attempts }
 }
 
@@ -42,10 +42,9 @@ test('a prompt goes where it was read, and its caller and observers hear how its
   const first = await place(engine, prompt('one'))
   const again = await place(engine, prompt('one'))
   const other = await place(engine, prompt('two'))
-  expect([first.affinity, again.affinity, other.affinity]).toEqual(['new', 'hit', 'new'])
+  expect([first.affinity, again.affinity, other.affinity]).toEqual(['home', 'known', 'home'])
   expect(again.servedBy).toBe(first.servedBy)
-  expect(other.servedBy).not.toBe(first.servedBy)
-  expect(attempts.map(({ affinity }) => affinity)).toEqual(['new', 'hit', 'new'])
+  expect(attempts.map(({ affinity }) => affinity)).toEqual(['home', 'known', 'home'])
 })
 
 test('what a caller calls its session or its cache key leads there, too, apart from what other callers call the same', async () => {
@@ -53,21 +52,21 @@ test('what a caller calls its session or its cache key leads there, too, apart f
   const session = (caller: string) => ({ origin: { id: 'x', caller, session: 's' } })
   const cacheKey = { forwarded: { promptCacheKey: 'k' } }
   const first = await place(engine, { ...prompt('one'), ...session('a') })
-  expect(await place(engine, { ...prompt('two'), ...session('a') })).toEqual({ affinity: 'hit', servedBy: first.servedBy })
-  expect((await place(engine, { ...prompt('three'), ...session('b') })).affinity).toBe('new')
+  expect(await place(engine, { ...prompt('two'), ...session('a') })).toEqual({ affinity: 'known', servedBy: first.servedBy })
+  expect((await place(engine, { ...prompt('three'), ...session('b') })).affinity).toBe('home')
   const keyed = await place(engine, { ...prompt('four'), ...cacheKey })
-  expect(await place(engine, { ...prompt('five'), ...cacheKey })).toEqual({ affinity: 'hit', servedBy: keyed.servedBy })
+  expect(await place(engine, { ...prompt('five'), ...cacheKey })).toEqual({ affinity: 'known', servedBy: keyed.servedBy })
 })
 
-test('no request follows its prompt to a server that has lost it twice', async () => {
+test('a server that has lost a prompt twice is no longer known to have it', async () => {
   const { servers, engine } = await fleet()
   for (const server of servers) server.answer = replying(2000, 1900)
   await place(engine, prompt('one'))
-  expect((await place(engine, prompt('one'))).affinity).toBe('hit')
+  expect((await place(engine, prompt('one'))).affinity).toBe('known')
   for (const server of servers) server.answer = replying(2000, 0)
-  expect((await place(engine, prompt('one'))).affinity).toBe('hit')
-  expect((await place(engine, prompt('one'))).affinity).toBe('hit')
-  expect((await place(engine, prompt('one'))).affinity).toBe('new')
+  expect((await place(engine, prompt('one'))).affinity).toBe('known')
+  expect((await place(engine, prompt('one'))).affinity).toBe('known')
+  expect((await place(engine, prompt('one'))).affinity).toBe('home')
 })
 
 test('the load of a server is what its requests are likely to cost, and not their limits', async () => {

@@ -24,11 +24,16 @@ export function endpoint(id: string, weight = 1): PoolEndpoint {
   return { id, weight }
 }
 
-/** A key for each text. */
+/** A key for each text. Conversations share `system`. */
 export function keys(...texts: string[]): AffinityKey[] {
   return texts.map((text) => {
     const digest = createHash('sha1').update(text).digest()
-    return { high: digest.readUInt32LE(0), low: digest.readUInt32LE(4), share: 0.5 }
+    return {
+      high: digest.readUInt32LE(0),
+      low: digest.readUInt32LE(4),
+      share: 0.5,
+      ...(text === 'system' && { isOld: true as const }),
+    }
   })
 }
 

@@ -29,13 +29,15 @@ export async function upstream(...args: Parameters<typeof startUpstream>): Promi
   return closedAfterwards(await startUpstream(...args))
 }
 
-/** An engine over these servers, of the model `m`, that is closed when the test is over. */
+/** An engine over these servers, of the model `m`, that is closed when the test is over. The servers take turns. */
 export function engineOver(
   servers: readonly Pick<ScriptedUpstream, 'url'>[],
   options: Partial<RemoteEngineOptions> = {},
 ): Engine {
   const endpoints = servers.map(({ url }) => ({ url, weight: 1, apiKey: secretKey }))
-  return closedAfterwards(createRemoteEngine({ id: 'm', endpoints, connections: 16, log, random: () => 0, ...options }))
+  return closedAfterwards(
+    createRemoteEngine({ id: 'm', endpoints, connections: 16, log, random: () => 0, affinity: 'off', ...options }),
+  )
 }
 
 /** The same, when each server has been probed: what it can do is known. */

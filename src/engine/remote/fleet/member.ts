@@ -25,6 +25,8 @@ export type Member<Endpoint extends PoolEndpoint = PoolEndpoint> = {
   isRemoved: boolean
   activeRequests: number
   outstandingTokens: number
+  /** The likely tokens of other processes' requests, as the endpoint last reported. Undefined: it reports nothing. */
+  foreignTokens: number | undefined
   busyUntilMs: number
   lastFailure: string | undefined
   readonly addedMs: number
@@ -41,7 +43,12 @@ export type Member<Endpoint extends PoolEndpoint = PoolEndpoint> = {
   lastTurn: number
 }
 
+/** Outstanding tokens, of all processes as far as they are known. */
+export function tokensOf({ outstandingTokens, foreignTokens = 0 }: Pick<Member, 'outstandingTokens' | 'foreignTokens'>): number {
+  return outstandingTokens + foreignTokens
+}
+
 /** Outstanding tokens by weight. */
-export function loadOf({ outstandingTokens, weight }: Member): number {
-  return outstandingTokens / weight
+export function loadOf(member: Pick<Member, 'outstandingTokens' | 'foreignTokens' | 'weight'>): number {
+  return tokensOf(member) / member.weight
 }

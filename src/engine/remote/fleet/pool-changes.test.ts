@@ -19,7 +19,7 @@ describe('replicas that come and go', () => {
   })
 
   test.each([
-    { name: 'within a minute keeps its prefixes', backMs: 60_000, affinity: 'hit' },
+    { name: 'within a minute keeps its prefixes', backMs: 60_000, affinity: 'known' },
     { name: 'later is a new one', backMs: 60_001, affinity: 'new' },
   ])('an address that is back $name', ({ backMs, affinity }) => {
     const pool = createPool([1, 1])

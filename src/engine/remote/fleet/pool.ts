@@ -3,9 +3,11 @@ import { Affinity, type AffinityKey, type AffinityOptions, type Sought } from '.
 import { Breaker, type BreakerOptions, type BreakerPass, type BreakerState } from './breaker.ts'
 import { CheckTimes } from './check-times.ts'
 import type { Member, PoolEndpoint } from './member.ts'
+import { type RequestOutcome, settle } from './settle.ts'
 import { Standings } from './standings.ts'
 
 export type { PoolEndpoint } from './member.ts'
+export type { RequestOutcome } from './settle.ts'
 
 type PoolOptions<Endpoint> = {
   readonly breaker: Omit<BreakerOptions, 'onOpen'>
@@ -20,22 +22,6 @@ type PoolOptions<Endpoint> = {
   /** The interval while its breaker is not closed. */
   readonly downCheckIntervalMs?: number
 }
-
-/** The outcome of a request, as far as it concerns the endpoint. */
-export type RequestOutcome =
-  | { readonly type: 'ok' }
-  /** 429, or 503 with Retry-After: healthy, but to be avoided for a while. */
-  | { readonly type: 'busy'; readonly retryAfterMs: number }
-  | { readonly type: 'failed'; readonly reason: string; readonly isRefused?: boolean }
-  /** Either the endpoint or the request is at fault: `blame` tells that it was the endpoint. */
-  | {
-      readonly type: 'doubtful'
-      readonly reason: string
-      /** For a router: the client whose request failed. */
-      readonly client?: string
-    }
-  /** No information: the client's fault, cancelled, or not sent. */
-  | { readonly type: 'neutral' }
 
 /** The right to send one request to an endpoint. */
 export type Lease<Endpoint> = {
@@ -121,6 +107,8 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   readonly #removed = new Map<string, { readonly number: number; readonly untilMs: number }>()
   #lastNumber = 0
   #turn = 0
+  /** The mean cost of a request. */
+  #meanTokens = 0
 
   constructor(endpoints: readonly Endpoint[], options: PoolOptions<Endpoint>) {
     const { checkIntervalMs = 10_000, downCheckIntervalMs = 1000 } = options
@@ -159,6 +147,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       isRemoved: false,
       activeRequests: 0,
       outstandingTokens: 0,
+      foreignTokens: undefined,
       busyUntilMs: Number.NEGATIVE_INFINITY,
       lastFailure: undefined,
       addedMs: nowMs,
@@ -211,6 +200,13 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   avoid(id: string, untilMs: number, nowMs: number): void {
     this.#change(id, nowMs, (member) => {
       member.busyUntilMs = Math.max(member.busyUntilMs, untilMs)
+    })
+  }
+
+  /** The endpoint has said how many requests it has, of all processes. */
+  reportLoad(id: string, requests: number, nowMs: number): void {
+    this.#change(id, nowMs, (member) => {
+      member.foreignTokens = Math.max(0, requests - member.activeRequests) * this.#meanTokens
     })
   }
 
@@ -333,6 +329,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     const placed = member.endpoint.isRouter === true ? undefined : sought?.place(member)
     const { cachedTokens = 0 } = placed ?? {}
     const tokens = Math.max(1, Math.ceil(request.tokens - cachedTokens))
+    this.#meanTokens += (tokens - this.#meanTokens) / Math.min(100, this.#turn + 1)
     this.#turn += 1
     member.lastTurn = this.#turn
     member.activeRequests += 1
@@ -363,35 +360,5 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
         this.#update(member, nowMs)
       },
     }
-  }
-}
-
-function settle(
-  member: Member,
-  pass: BreakerPass,
-  { outcome, nowMs }: { readonly outcome: RequestOutcome; readonly nowMs: number },
-): void {
-  const { breaker } = member
-  switch (outcome.type) {
-    case 'ok':
-      member.lastSuccessMs = Math.max(member.lastSuccessMs, nowMs)
-      breaker.leave(pass, 'ok', nowMs)
-      return
-    case 'busy':
-      member.busyUntilMs = Math.max(member.busyUntilMs, nowMs + outcome.retryAfterMs)
-      breaker.leave(pass, 'ok', nowMs)
-      return
-    case 'failed':
-      member.lastFailure = outcome.reason
-      breaker.leave(pass, outcome.isRefused === true ? 'refused' : 'failed', nowMs)
-      return
-    case 'doubtful':
-      member.lastFailure = outcome.reason
-      if (outcome.client !== undefined) pass.client = outcome.client
-      breaker.leave(pass, 'doubtful', nowMs)
-      return
-    case 'neutral':
-      breaker.leave(pass, 'neutral', nowMs)
-      return
   }
 }

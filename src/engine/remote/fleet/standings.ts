@@ -1,5 +1,5 @@
 import { IndexedHeap } from './indexed-heap.ts'
-import { loadOf, type Member, type PoolEndpoint } from './member.ts'
+import { loadOf, type Member, type PoolEndpoint, tokensOf } from './member.ts'
 
 /**
  * `free`: may be used. `unknown`: the same, but no probe has reached it. `busy`: asked for a pause. `blocked`: its breaker admits nothing.
@@ -33,7 +33,7 @@ export class Standings<Endpoint extends PoolEndpoint> {
   update(member: Member<Endpoint>, nowMs: number): void {
     const before = this.#entries.get(member)
     const { standing, wakesAtMs } = standingOf(member, nowMs)
-    const after = { standing, wakesAtMs, tokens: member.outstandingTokens, weight: member.weight }
+    const after = { standing, wakesAtMs, tokens: tokensOf(member), weight: member.weight }
     if (before?.standing === 'free') this.#count(before, -1)
     if (standing === 'free') this.#count(after, 1)
     if (before !== undefined && before.standing !== standing) this.#heapOf(before.standing)?.remove(member)

@@ -6,7 +6,7 @@ test('a conversation returns to the replica that read its longest known prefix',
   const pool = createPool([1, 1, 1])
   take(pool, 10, { affinityKeys: keys('system') }).release(ok, 0)
   take(pool, 10, { affinityKeys: keys('turn 1', 'other system') }).release(ok, 0)
-  expect(take(pool, 10, { affinityKeys: keys('turn x', 'system') })).toMatchObject({ endpoint: { id: '0' }, affinity: 'hit' })
+  expect(take(pool, 10, { affinityKeys: keys('turn x', 'system') })).toMatchObject({ endpoint: { id: '0' }, affinity: 'known' })
   expect(idOf(take(pool, 10, { affinityKeys: keys('turn 3', 'turn 1', 'system') }))).toBe('1')
   expect(take(pool, 10, { affinityKeys: keys('unheard of') }).affinity).toBe('new')
   expect(take(pool, 10).affinity).toBeUndefined()
@@ -17,9 +17,9 @@ test('it moves when its replica has more load than one and a half times the mean
   const k = { affinityKeys: keys('k') }
   expect(idOf(take(pool, 100, k))).toBe('0')
   // 100 <= 1.5 * 25 + 100, then 200 > 1.5 * 50 + 100.
-  expect(take(pool, 100, k)).toMatchObject({ endpoint: { id: '0' }, affinity: 'hit' })
+  expect(take(pool, 100, k)).toMatchObject({ endpoint: { id: '0' }, affinity: 'known' })
   expect(take(pool, 100, k)).toMatchObject({ endpoint: { id: '1' }, affinity: 'moved' })
-  expect(take(pool, 10, k)).toMatchObject({ endpoint: { id: '1' }, affinity: 'hit' })
+  expect(take(pool, 10, k)).toMatchObject({ endpoint: { id: '1' }, affinity: 'known' })
 })
 
 test('a bound of its own, and load by weight', () => {
@@ -71,7 +71,7 @@ test('a prefix below a tenth of the prompt does not decide', () => {
   const withShare = (share: number) => keys('k').map((key) => ({ ...key, share }))
   take(pool, 1, { affinityKeys: withShare(1) }).release(ok, 0)
   expect(take(pool, 1, { affinityKeys: withShare(0.09) })).toMatchObject({ endpoint: { id: '1' }, affinity: 'new' })
-  expect(take(pool, 1, { affinityKeys: withShare(0.1) }).affinity).toBe('hit')
+  expect(take(pool, 1, { affinityKeys: withShare(0.1) }).affinity).toBe('known')
 })
 
 test('a prompt that its replica has read costs what is new of it', () => {

@@ -1,9 +1,24 @@
 import type { AffinityOutcome } from '../../../../contract/attempts.ts'
+import { loadOf } from '../member.ts'
 import { Departures } from './departures.ts'
+import { type Group, Homes } from './homes.ts'
+import { Popularity } from './popularity.ts'
 import { type PrefixKey, PrefixMemory } from './prefix-memory.ts'
 
-/** `share`: the length of the prefix as a part of the prompt, from 0 to 1. Absent for a caller's key, whose prefix is unknown. */
-export type AffinityKey = PrefixKey & { readonly share?: number }
+export type AffinityKey = PrefixKey & {
+  /** The length of the prefix as a part of the prompt, from 0 to 1. Absent for a caller's key, whose prefix is unknown. */
+  readonly share?: number
+  /** The last request of the conversation ended here. */
+  readonly isPrevious?: true
+  /** Shorter than the last request of the conversation, or shared by others: other processes may have sent longer ones elsewhere. */
+  readonly isOld?: true
+  /** The end of the first question: all requests of the conversation have it. */
+  readonly isRoot?: true
+  /** A long part of the system prompt. */
+  readonly isGroup?: true
+  /** The beginning of a long first question, which may be a document. */
+  readonly isOpening?: true
+}
 
 export type AffinityOptions = {
   /**
@@ -19,7 +34,9 @@ type Holder = {
   readonly number: number
   readonly breaker: { state(nowMs: number): string }
   readonly outstandingTokens: number
+  readonly foreignTokens: number | undefined
   readonly weight: number
+  readonly endpoint: { readonly id: string; readonly weight: number }
 }
 
 type Standings<Member> = { readonly meanLoad: number; isFree(member: Member): boolean }
@@ -61,6 +78,13 @@ const keysPerEndpoint = 1024
 const leastRoom = 100_000
 /** More endpoints are not remembered for one prefix. */
 const maxHolders = 8
+/** How many requests it takes to learn which part of the conversations is shared with other processes. */
+const learnedRequests = 100
+/** With fewer conversations than this part elsewhere, this process is as good as alone. */
+const aloneBelow = 0.1
+/** How many standard deviations of a load are chance: of one that is only seen in part, and of one that the endpoint has reported. */
+const unseenDeviations = 2
+const reportedDeviations = 1
 
 /** Knows which endpoints probably have a prompt in their caches, and whether they may be chosen for it. */
 export class Affinity<Member extends Holder> {
@@ -68,6 +92,11 @@ export class Affinity<Member extends Holder> {
   readonly #bound: number
   /** By number. */
   readonly #members = new Map<number, Member>()
+  readonly #homes = new Homes<Member>()
+  readonly #groups = new Popularity()
+  readonly #openings = new Popularity()
+  /** The part of the conversations whose last request another process has sent. */
+  #elsewhere = 0
   /** Created with the first key. */
   #memory: PrefixMemory | undefined
   readonly #departures = new Departures()
@@ -81,11 +110,13 @@ export class Affinity<Member extends Holder> {
 
   add(member: Member): void {
     this.#members.set(member.number, member)
+    this.#homes.add(member)
     this.#memory?.grow(this.#room)
   }
 
   remove(member: Member): void {
     this.#members.delete(member.number)
+    this.#homes.remove(member)
   }
 
   /**
@@ -99,24 +130,43 @@ export class Affinity<Member extends Holder> {
       holders: memory.holdersOf(key, nowMs).flatMap((number) => this.#members.get(number) ?? []),
     }))
     const deciding = known.filter(({ key, holders }) => holders.length > 0 && decides(key))
+    const previous = known.find(({ key }) => key.isPrevious)
+    let found: readonly Member[] | undefined
+    const homes = () => {
+      found ??= this.#homesOf(affinityKeys, previous === undefined)
+      return found
+    }
     return {
       hasLeft: ({ number }) => this.#departures.has(affinityKeys, number, nowMs),
       choose: (fits) => {
-        const mean = this.#standings.meanLoad
-        for (const { key, holders } of deciding) {
-          const cost = tokens - promptTokens * (key.share ?? 0)
-          const mayTake = (member: Member) =>
-            this.#standings.isFree(member) &&
-            member.breaker.state(nowMs) === 'closed' &&
-            loadOf(member) <= Math.max(this.#bound * mean, mean + cost / member.weight) &&
-            fits(member)
-          const [first, ...others] = holders.filter(mayTake)
-          if (first !== undefined) return others.reduce((best, member) => (loadOf(member) < loadOf(best) ? member : best), first)
+        const limits = this.#limits({ tokens, promptTokens })
+        const mayTake = (member: Member, limit: number) =>
+          loadOf(member) <= limit && this.#standings.isFree(member) && fits(member)
+        const isHealthy = ({ breaker }: Member) => breaker.state(nowMs) === 'closed'
+        const holderOf = ({ key, holders }: (typeof deciding)[number]) => {
+          const [first, ...others] = holders.filter(
+            (member) => mayTake(member, limits.ofHolder(member, key.share ?? 0)) && isHealthy(member),
+          )
+          if (first === undefined) return undefined
+          return others.reduce((best, member) => (loadOf(member) < loadOf(best) ? member : best), first)
         }
-        return undefined
+        // A process that sees all turns knows more than the hash tells.
+        const knowsMore = ({ key }: (typeof deciding)[number]) => key.isOld !== true || this.#elsewhere < aloneBelow
+        // A new conversation may also be the trial of an endpoint that comes back.
+        const isHome = (member: Member) =>
+          previous === undefined
+            ? mayTake(member, limits.ofNew(member))
+            : mayTake(member, limits.ofHolder(member, 0)) && isHealthy(member)
+        return (
+          firstOf(deciding, (known) => (knowsMore(known) ? holderOf(known) : undefined)) ??
+          homes().find(isHome) ??
+          firstOf(deciding, (known) => (knowsMore(known) ? undefined : holderOf(known)))
+        )
       },
       place: (member) => {
-        const outcome = deciding[0] === undefined ? 'new' : deciding[0].holders.includes(member) ? 'hit' : 'moved'
+        const isKnown = deciding[0]?.holders.includes(member) === true
+        const outcome = isKnown ? 'known' : homes()[0] === member ? 'home' : deciding.length > 0 ? 'moved' : 'new'
+        this.#learn(affinityKeys, previous?.holders)
         for (const key of affinityKeys) memory.note(key, member.number, nowMs)
         const share = known.find(({ holders }) => holders.includes(member))?.key.share ?? 0
         return {
@@ -137,6 +187,45 @@ export class Affinity<Member extends Holder> {
     }
   }
 
+  /** How much load an endpoint may have to get the request. */
+  #limits({ tokens, promptTokens }: { readonly tokens: number; readonly promptTokens: number }) {
+    const mean = this.#standings.meanLoad
+    // Each process sees a sample of the load that several make: what exceeds the mean by chance says little about the whole.
+    const deviation = Math.sqrt(this.#elsewhere * mean * tokens)
+    const chanceOf = (member: Member) => (member.foreignTokens === undefined ? unseenDeviations : reportedDeviations) * deviation
+    return {
+      /** `share`: of the prompt, what the endpoint has in its cache. */
+      ofHolder: (member: Member, share: number) =>
+        chanceOf(member) + Math.max(this.#bound * mean, mean + (tokens - promptTokens * share) / member.weight),
+      // Nothing is lost elsewhere. But other processes have to come to the same choice.
+      ofNew: (member: Member) => chanceOf(member) + mean * (1 + (this.#bound - 1) * this.#elsewhere),
+    }
+  }
+
+  /** `previous`: who has read the last request of the conversation. Undefined for the first one. */
+  #learn(keys: readonly AffinityKey[], previous: readonly Member[] | undefined): void {
+    if (previous !== undefined) this.#elsewhere += ((previous.length === 0 ? 1 : 0) - this.#elsewhere) / learnedRequests
+    for (const key of keys) {
+      if (key.isGroup) this.#groups.count(key, this.#homes.size)
+      // Only first requests: how long a conversation is says nothing about its document.
+      if (key.isOpening && previous === undefined) this.#openings.count(key, this.#homes.size)
+    }
+  }
+
+  /** Where the conversation belongs, the best first. */
+  #homesOf(keys: readonly AffinityKey[], isFirst: boolean): readonly Member[] {
+    const root = keys.find(({ isRoot }) => isRoot)
+    if (root === undefined) return []
+    const groups: Group[] = []
+    for (const key of keys) {
+      if (key.isGroup) groups.push({ key, share: this.#groups.shareOf(key) })
+      // One that only this conversation has would take the place of its root.
+      if (key.isOpening && this.#openings.timesOf(key) > (isFirst ? 0 : 1))
+        groups.push({ key, share: this.#openings.shareOf(key) })
+    }
+    return this.#homes.of(root, groups)
+  }
+
   get #room(): number {
     return Math.max(leastRoom, keysPerEndpoint * this.#members.size)
   }
@@ -147,10 +236,14 @@ export class Affinity<Member extends Holder> {
   }
 }
 
-function decides({ share }: AffinityKey): boolean {
-  return share === undefined || share >= leastShare
+function firstOf<Item, Result>(items: readonly Item[], find: (item: Item) => Result | undefined): Result | undefined {
+  for (const item of items) {
+    const found = find(item)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
-function loadOf({ outstandingTokens, weight }: Holder): number {
-  return outstandingTokens / weight
+function decides({ share }: AffinityKey): boolean {
+  return share === undefined || share >= leastShare
 }

@@ -1,7 +1,6 @@
 import { LruMap } from '../../../../base/lru-map.ts'
+import type { AffinityKey } from './affinity.ts'
 import type { PrefixKey } from './prefix-memory.ts'
-
-type Key = PrefixKey & { readonly share?: number }
 
 const rememberMs = 300_000
 const room = 10_000
@@ -15,20 +14,22 @@ export class Departures {
   readonly #byKey = new LruMap<string, Map<number, number>>({ max: room })
   #untilMs = Number.NEGATIVE_INFINITY
 
-  note(keys: readonly Key[], number: number, nowMs: number): void {
+  note(keys: readonly AffinityKey[], number: number, nowMs: number): void {
     this.#untilMs = nowMs + rememberMs
     for (const key of ownKeys(keys)) this.#byKey.find(textOf(key), () => new Map()).set(number, this.#untilMs)
   }
 
-  has(keys: readonly Key[], number: number, nowMs: number): boolean {
+  has(keys: readonly AffinityKey[], number: number, nowMs: number): boolean {
     return nowMs < this.#untilMs && keys.some((key) => nowMs < (this.#byKey.get(textOf(key))?.get(number) ?? 0))
   }
 }
 
-/** Not the shortest prefix, which is often the system prompt. */
-function ownKeys(keys: readonly Key[]): readonly Key[] {
-  const prefixes = keys.filter(({ share }) => share !== undefined)
-  return prefixes.slice(0, Math.min(2, Math.max(1, prefixes.length - 1)))
+/** The whole prompt, and the one of the previous turn. */
+function ownKeys([whole, ...others]: readonly AffinityKey[]): readonly AffinityKey[] {
+  if (whole === undefined || whole.share === undefined) return []
+  // The blocks of a first question may be those of a document.
+  const previous = others.find(({ isPrevious }) => isPrevious) ?? (whole.isRoot ? undefined : others[0])
+  return previous === undefined || previous.isOld ? [whole] : [whole, previous]
 }
 
 function textOf({ high, low }: PrefixKey): string {

@@ -14,12 +14,12 @@ describe('a conversation', () => {
     expect(second.slice(1)).toEqual(first)
   })
 
-  test('a conversation has the keys of its last eight turns and of its system prompt', () => {
+  test('a conversation has the keys of its last eight turns, its first question and its system prompt', () => {
     const messages = [system, ...Array.from({ length: 30 }, (_, turn) => [text('user', `${turn}`), answer('yes')]).flat()]
     const asked = messages.slice(0, -1)
     const keys = keysOf(chat(asked))
-    expect(keys).toHaveLength(9)
-    expect(new Set(keys).size).toBe(9)
+    expect(keys).toHaveLength(10)
+    expect(new Set(keys).size).toBe(10)
     expect(keysOf(chat(asked.slice(0, -2)))[0]).toBe(keys[1])
     expect(keysOf(chat([system, text('user', 'else')])).at(-1)).toBe(keys.at(-1))
   })
@@ -71,6 +71,57 @@ describe('a conversation', () => {
   test('a conversation keeps its keys without ids and reasoning', () => {
     const of = (id: string, thought: string) => affinityKeys(chat([assistant(reasoning(thought), call(id, 'f', '{}'))]))
     expect(of('call_1', 'hm')).toEqual(of('call_2', ''))
+  })
+
+  test.each([
+    { turns: 1, current: 1, root: 0, previous: -1 },
+    { turns: 2, current: 2, root: 1, previous: 1 },
+    { turns: 4, current: 2, root: 3, previous: 1 },
+  ])('a conversation of $turns turns says where its last request ended, and which key all of its requests have', (expected) => {
+    const asked = Array.from({ length: expected.turns }, (_, turn) => [text('user', `${turn}`), answer('yes')]).flat()
+    const keys = affinityKeys(chat([system, ...asked.slice(0, -1)]))
+    const current = keys.filter(({ isOld }) => isOld !== true).length
+    const [root, previous] = [keys.findIndex(({ isRoot }) => isRoot), keys.findIndex(({ isPrevious }) => isPrevious)]
+    expect({ turns: expected.turns, current, root, previous }).toEqual(expected)
+    const { high, low } = affinityKeys(chat([system, text('user', '0')]))[0] as { high: number; low: number }
+    expect(keys[root]).toMatchObject({ high, low })
+    expect(keys.at(-1)).toMatchObject({ isGroup: true, isOld: true })
+  })
+
+  describe('of a document and a question', () => {
+    const document = 'All of it. '.repeat(3300)
+    const inOne = (question: string) => chat([system, text('user', `${document}${question}`)])
+    const inParts = (question: string) => chat([system, { role: 'user', content: [said(document), said(question)] }])
+
+    test('in one message shares most of its prompt with other questions', () => {
+      const other = keysOf(inOne('And what else?'))
+      const shared = affinityKeys(inOne('Why?')).filter(({ high, low }) => other.includes(`${high} ${low}`))
+      expect(shared[0]?.share).toBeGreaterThan(0.85)
+      expect(shared.find(({ isOpening }) => isOpening)?.share).toBeCloseTo(2048 / document.length, 1)
+      expect(keysOf(inOne('Why?'))).toHaveLength(7)
+    })
+
+    test('in parts of one message shares all but the question', () => {
+      const other = keysOf(inParts('And what else?'))
+      const shared = affinityKeys(inParts('Why?')).find(({ high, low }) => other.includes(`${high} ${low}`))
+      expect(shared?.share).toBeGreaterThan(0.999)
+    })
+
+    test('that comes later in a conversation shares it with a repetition of the turn', () => {
+      const later = (question: string) => chat([text('user', 'hello'), answer('hi'), text('user', `${document}${question}`)])
+      const other = keysOf(later('And what else?'))
+      const shared = affinityKeys(later('Why?')).find(({ high, low }) => other.includes(`${high} ${low}`))
+      expect(shared).toMatchObject({ share: expect.closeTo(0.9, 1) })
+      expect(shared).not.toHaveProperty('isOld')
+    })
+  })
+
+  test('a long system prompt that ends with the name of the user is of the same group as that of another user', () => {
+    const rules = 'Do this. '.repeat(1000)
+    const groupOf = (user: string) =>
+      affinityKeys(chat([text('system', `${rules}${user}`), text('user', 'x')])).find(({ isGroup }) => isGroup)
+    expect(groupOf('Ada')).toMatchObject({ high: groupOf('Bob')?.high, low: groupOf('Bob')?.low })
+    expect(groupOf('Ada')?.share).toBeCloseTo(8192 / 9000, 1)
   })
 
   test('distinguishes images by their hashes', () => {

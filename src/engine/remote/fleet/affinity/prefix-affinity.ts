@@ -1,10 +1,14 @@
-import { createHash, type Hash } from 'node:crypto'
 import { isFunctionTool } from '../../../../canonical/callable-tools.ts'
 import { bytesOf } from '../../../../contract/media.ts'
 import type { ContentPart, Message, OutputPart, Prompt, Tool } from '../../../../contract/request.ts'
 import type { AffinityKey } from './affinity.ts'
+import { hashOf, PrefixWalk } from './prefix-walk.ts'
+
+type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 const lastTurns = 8
+/** The ends of this many parts of a message are keys, the last ones. */
+const lastParts = 8
 const textBlock = 2048
 const tokenBlock = 512
 /** The size assumed for a medium, in characters: about a thousand tokens. */
@@ -18,31 +22,44 @@ const mediumSize = 4096
 export function affinityKeys(prompt: Prompt, callerKeys: readonly (string | undefined)[] = []): readonly AffinityKey[] {
   const keys: AffinityKey[] = prefixKeys(prompt)
   for (const key of callerKeys) {
-    if (key !== undefined && key !== '') keys.push(keyOf(createHash('sha1').update(`caller ${key}`)))
+    if (key !== undefined && key !== '') keys.push({ ...hashOf(`caller ${key}`), isOld: true })
   }
   return keys
 }
 
 function prefixKeys(prompt: Prompt): AffinityKey[] {
   switch (prompt.type) {
-    case 'chat': {
-      const tools = JSON.stringify(prompt.tools.filter(isListed))
-      const start = { hash: createHash('sha1').update(tools), size: tools.length }
-      const ends = turnEnds(prompt.messages)
-      const isKey = (index: number) => ends.has(index) && (index >= 0 || prompt.tools.length > 0)
-      return keysOf(start, prompt.messages, { add: addMessage, isKey })
-    }
+    case 'chat':
+      return chatKeys(prompt)
     case 'text':
-      return blockKeys(blocksOf(prompt.text, textBlock), addText)
+      return blockKeys(blocksOf(prompt.text, textBlock), (walk, block) => walk.text(block))
     case 'tokens':
-      return blockKeys(blocksOf(prompt.tokens, tokenBlock), (hash, block) => {
-        hash.update(Uint32Array.from(block))
-        return block.length
-      })
+      return blockKeys(blocksOf(prompt.tokens, tokenBlock), (walk, block) => walk.tokens(block))
     case 'infill':
       // As the user types, the text before the gap grows at its end.
-      return blockKeys(blocksOf(prompt.prefix, textBlock), addText)
+      return blockKeys(blocksOf(prompt.prefix, textBlock), (walk, block) => walk.text(block))
   }
+}
+
+/**
+ * The ends of the last turns, of the first question and of the system prompt. Inside of the system prompt, of the first question and of what
+ * is new since the last request also the ends of parts, which include the breakpoints of Anthropic's clients, and of blocks: another
+ * conversation may begin with the same document, or with a system prompt that ends differently.
+ */
+function chatKeys({ messages, tools }: ChatPrompt): AffinityKey[] {
+  const { ends, previous, firstOther, firstQuestion } = turnsOf(messages)
+  const walk = new PrefixWalk()
+  walk.startBlocks(textBlock)
+  if (tools.length > 0) walk.text(JSON.stringify(tools.filter(isListed)))
+  for (const [index, message] of messages.entries()) {
+    if (index === firstOther) walk.endSystem()
+    if (index === firstQuestion + 1) walk.endBlocks()
+    if (index === firstOther || index === Math.max(previous, firstQuestion) + 1) walk.startBlocks(textBlock)
+    addMessage(walk, message, message.role !== 'assistant' && (index <= firstQuestion || index > previous))
+    const isRoot = index === firstQuestion
+    if (ends.has(index) || isRoot) walk.mark({ ...(isRoot && { isRoot }), ...(index === previous && { isPrevious: true }) })
+  }
+  return walk.keys()
 }
 
 /** Tools that are loaded later do not change a conversation's identity. */
@@ -50,89 +67,74 @@ function isListed(tool: Tool): boolean {
   return !isFunctionTool(tool) || tool.isDeferred !== true
 }
 
-/**
- * The positions where earlier requests of the conversation ended: before the replies of the last turns. Also the end of the system prompt,
- * which other conversations share: -1 if there are only tools.
- */
-function turnEnds(messages: readonly Message[]): ReadonlySet<number> {
+type Turns = {
+  /** Where requests of the conversation may have ended: before the replies of the last turns, and at the end. */
+  readonly ends: ReadonlySet<number>
+  /** Where the last request before this one ended; -1: this is the first. */
+  readonly previous: number
+  /** The first message after the system prompt. */
+  readonly firstOther: number
+  readonly firstQuestion: number
+}
+
+function turnsOf(messages: readonly Message[]): Turns {
+  const isSystem = ({ role }: Message) => role === 'system' || role === 'developer'
+  const found = messages.findIndex((message) => !isSystem(message))
+  const firstOther = found === -1 ? messages.length : found
+  const firstUser = messages.findIndex(({ role }) => role === 'user')
+  const firstQuestion = firstUser === -1 ? messages.length - 1 : firstUser
   const ends = new Set<number>()
-  for (let index = messages.length - 1; index >= 0 && ends.size < lastTurns; index--) {
+  let previous = -1
+  for (let index = messages.length - 1; index >= firstOther && ends.size < lastTurns; index--) {
     const next = messages[index + 1]?.role
     const { role } = messages[index] as Message
     // No request ends after a reply, or between the results of parallel calls.
-    if (next === undefined || (role !== 'assistant' && !(role === 'tool' && next === 'tool'))) ends.add(index)
+    if (role === 'assistant' ? next !== undefined : role === 'tool' && next === 'tool') continue
+    ends.add(index)
+    if (previous === -1 && next === 'assistant' && index >= firstQuestion) previous = index
   }
-  const firstOther = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
-  ends.add((firstOther === -1 ? messages.length : firstOther) - 1)
-  return ends
+  return { ends, previous, firstOther, firstQuestion }
 }
 
 /** The last blocks, for a text that grows, and after blocks 1, 2, 4 and so on, for texts with a common beginning. */
-function blockKeys<Step>(blocks: readonly Step[], add: (hash: Hash, step: Step) => number): AffinityKey[] {
-  const isKey = (index: number) => index >= 0 && (index >= blocks.length - lastTurns || Number.isInteger(Math.log2(index + 1)))
-  return keysOf({ hash: createHash('sha1'), size: 0 }, blocks, { add, isKey })
-}
-
-type Walk<Step> = {
-  /** Hashes a step and returns its size. */
-  add(hash: Hash, step: Step): number
-  /** Whether the prefix up to this step is a key; -1 is the state before all steps. */
-  isKey(index: number): boolean
-}
-
-/** Hashes all steps. The keys are the states after some of them. */
-function keysOf<Step>(
-  start: { readonly hash: Hash; readonly size: number },
-  steps: readonly Step[],
-  { add, isKey }: Walk<Step>,
-): AffinityKey[] {
-  const { hash } = start
-  let { size } = start
-  const ends: (AffinityKey & { readonly size: number })[] = []
-  if (isKey(-1)) ends.push({ size, ...keyOf(hash.copy()) })
-  for (const [index, step] of steps.entries()) {
-    size += add(hash, step)
-    if (isKey(index)) ends.push({ size, ...keyOf(hash.copy()) })
+function blockKeys<Block>(blocks: readonly Block[], add: (walk: PrefixWalk, block: Block) => void): AffinityKey[] {
+  const walk = new PrefixWalk()
+  for (const [index, block] of blocks.entries()) {
+    add(walk, block)
+    if (index >= blocks.length - lastTurns || Number.isInteger(Math.log2(index + 1)))
+      walk.mark({ ...(index === 0 && { isRoot: true }) })
   }
-  return ends.reverse().map(({ size: end, high, low }) => ({ high, low, share: size === 0 ? 1 : end / size }))
-}
-
-function keyOf(hash: Hash): AffinityKey {
-  const digest = hash.digest()
-  return { high: digest.readUInt32LE(0), low: digest.readUInt32LE(4) }
+  return walk.keys()
 }
 
 /** Skips ids, names and old reasoning: clients change them, and templates rarely render them. */
-function addMessage(hash: Hash, message: Message): number {
-  let size = addText(hash, message.role)
-  for (const part of message.role === 'assistant' ? message.parts : message.content) size += addPart(hash, part)
-  return size
-}
-
-function addPart(hash: Hash, part: ContentPart | OutputPart): number {
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-      return addText(hash, part.text)
-    case 'reasoning':
-      return 0
-    case 'tool-call':
-      return addText(hash, part.name) + addText(hash, part.input)
-    case 'tool-result': {
-      let size = 0
-      for (const inner of part.content) size += addPart(hash, inner)
-      return size
-    }
-    case 'media':
-      addText(hash, bytesOf(part).sha256)
-      return mediumSize
+function addMessage(walk: PrefixWalk, message: Message, hasInner: boolean): void {
+  walk.text(message.role)
+  const parts = message.role === 'assistant' ? message.parts : message.content
+  for (const [index, part] of parts.entries()) {
+    addPart(walk, part)
+    if (hasInner && index < parts.length - 1 && index >= parts.length - 1 - lastParts) walk.mark({})
   }
 }
 
-function addText(hash: Hash, text: string): number {
-  // Includes the length, so that the concatenation of two texts has another hash than the two.
-  hash.update(`${text.length}:`).update(text)
-  return text.length
+function addPart(walk: PrefixWalk, part: ContentPart | OutputPart): void {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      walk.text(part.text)
+      break
+    case 'reasoning':
+      break
+    case 'tool-call':
+      walk.text(part.name)
+      walk.text(part.input)
+      break
+    case 'tool-result':
+      for (const inner of part.content) addPart(walk, inner)
+      break
+    case 'media':
+      walk.medium(bytesOf(part).sha256, mediumSize)
+  }
 }
 
 /** Divides into blocks. Equal prefixes give equal blocks, except for the last one. */

@@ -37,28 +37,45 @@ const silent: readonly [string, Answer][] = [
   ],
 ]
 
-/** Four servers that pass their checks, and two conversations of the one that becomes silent as `fault` says. */
+/** Four servers that pass their checks, and two conversations of one that becomes silent as `fault` says. */
 async function fleet(fault: Answer) {
   const servers = await Promise.all([1, 2, 3, 4].map(() => upstream(says('ok'), { ownedBy: 'vllm' })))
   let skippedMs = 0
   const ejected: EjectionReason[] = []
   const attempts: AttemptEnd[] = []
   const engine = await knownEngine(servers, {
+    affinity: {},
     now: () => performance.now() + skippedMs,
     observer: { attemptEnded: (_, end) => void attempts.push(end), ejected: (_, reason) => void ejected.push(reason) },
   })
-  // They take turns.
-  const requests = ['one', 'two', 'three', 'four', 'five'].map((text) => ask(text))
-  for (const request of requests) await answer(engine, request)
-  const conversations = requests.filter((_, index) => index % 4 === 0)
-  const wedged = servers.find(({ seen }) => seen.length === 2) ?? expect.unreachable('one of them has two conversations')
+  const homes = new Map(servers.map((server) => [server, [] as GenerationRequest[]]))
+  while (![...homes.values()].every((requests) => requests.length >= 2)) {
+    const request = ask(`conversation ${attempts.length}`)
+    const before = servers.map(({ seen }) => seen.length)
+    await answer(engine, request)
+    const [home] = servers.filter(({ seen }, index) => seen.length > (before[index] ?? 0))
+    if (home !== undefined) homes.get(home)?.push(request)
+  }
+  const [wedged, known] = [...homes][0] ?? expect.unreachable('there are four servers')
+  const conversations = known.slice(0, 2)
+  const asked = wedged.seen.length
   wedged.answer = fault
   const skip = (ms: number) => {
     skippedMs += ms
   }
   /** Another conversation, on another server: the one that is silent has a request. */
   const other = () => answer(engine, ask(`other ${attempts.length}`))
-  return { engine, conversations, wedged, others: servers.filter((server) => server !== wedged), skip, other, ejected, attempts }
+  return {
+    engine,
+    conversations,
+    wedged,
+    asked,
+    others: servers.filter((server) => server !== wedged),
+    skip,
+    other,
+    ejected,
+    attempts,
+  }
 }
 
 type Fleet = Awaited<ReturnType<typeof fleet>>
@@ -103,12 +120,12 @@ describe.each(silent)('a server that passes its checks and %s', (name, fault) =>
 
   test('loses a waiting request to another server while others give tokens, and is ejected after two', async () => {
     const all = await fleet(fault)
-    const { engine, conversations, wedged, others, skip, other, ejected, attempts } = all
+    const { engine, conversations, wedged, asked, others, skip, other, ejected, attempts } = all
     const [rest, whole] = name.startsWith('stalls') ? ['two', 'one two'] : ['ok', 'ok']
     for (const server of others) server.answer = says(rest)
     for (const [number, conversation] of conversations.entries()) {
       const reply = answer(engine, conversation)
-      await until(() => wedged.seen.length === number + 3)
+      await until(() => wedged.seen.length === asked + number + 1)
       await onceReceived(wedged)
       skip(11_000)
       await other()
@@ -132,7 +149,7 @@ test.each([
   ['moves, without another server that gives tokens, where they stand still', false],
 ])('a prompt that vLLM reads %s', async (_, works) => {
   let finish: () => void = () => undefined
-  const { engine, conversations, wedged, skip, other, ejected } = await fleet(
+  const { engine, conversations, wedged, asked, skip, other, ejected } = await fleet(
     (request, response) =>
       new Promise((resolve) => {
         finish = () => {
@@ -150,7 +167,7 @@ test.each([
     return path === '/metrics'
   }
   const reply = answer(engine, conversations[0] as GenerationRequest)
-  await until(() => wedged.seen.length === 3)
+  await until(() => wedged.seen.length === asked + 1)
   for (let second = 0; second < 4; second++) {
     await onceReceived(wedged)
     if (works) await other()
