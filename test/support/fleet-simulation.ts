@@ -48,6 +48,8 @@ export type FleetMeasure = {
   readonly balance: number
   /** The same of what the replicas have to read and write. */
   readonly trueBalance: number
+  /** The same of their requests. */
+  readonly requests: number
   /** The tokens that the busiest replica has read, by the mean. */
   readonly read: number
 }
@@ -98,7 +100,7 @@ export function simulateFleet(workload: FleetWorkload): FleetMeasure {
   let nextId = 0
   let nextReplica = replicas
   let meanOutput = 400
-  const sums = { turns: 0, prompt: 0, hit: 0, ideal: 0, moved: 0, known: 0, balance: 0, trueBalance: 0, samples: 0 }
+  const sums = { turns: 0, prompt: 0, hit: 0, ideal: 0, moved: 0, known: 0, balance: 0, trueBalance: 0, requests: 0, samples: 0 }
   const warmUp = conversations * (workload.warmUp ?? 3)
   let taken = 0
 
@@ -178,13 +180,14 @@ export function simulateFleet(workload: FleetWorkload): FleetMeasure {
       const believed = (pods[0] as Pool<PoolEndpoint>).describe(nowMs).map(({ outstandingTokens }) => outstandingTokens)
       sums.balance += highestByMean(believed)
       sums.trueBalance += highestByMean(Array.from(servers.values(), ({ load }) => load))
+      sums.requests += highestByMean(Array.from(servers.values(), ({ active }) => active))
       sums.samples += 1
     }
     events.add(nowMs + 500, sample)
   }
 
   const report = (nowMs: number): void => {
-    for (const [id, { active }] of servers) for (const pool of pods) pool.reportLoad(id, active, nowMs)
+    for (const [id, { active }] of servers) for (const pool of pods) pool.reportLoad(id, { running: active, waiting: 0 }, nowMs)
     events.add(nowMs + (workload.reportMs ?? 0), report)
   }
 
@@ -217,6 +220,7 @@ export function simulateFleet(workload: FleetWorkload): FleetMeasure {
     moved: sums.moved / sums.known,
     balance: sums.balance / sums.samples,
     trueBalance: sums.trueBalance / sums.samples,
+    requests: sums.requests / sums.samples,
     read: highestByMean(Array.from(servers.values(), ({ readTokens }) => readTokens)),
   }
 }

@@ -10,7 +10,16 @@ const settings = (servers: readonly ScriptedUpstream[], more: object = {}) => ({
   builtinModel: false,
   storage: 'off' as const,
   server: { apiKeys: [{ key: 'operator-key', scopes: ['admin' as const] }, { key: 'user-key' }] },
-  models: [{ id: 'm', engine: 'remote' as const, endpoints: servers.map(({ url }) => ({ url })), probe: false, ...more }],
+  models: [
+    {
+      id: 'm',
+      engine: 'remote' as const,
+      endpoints: servers.map(({ url }) => ({ url })),
+      probe: false,
+      affinity: 'off' as const,
+      ...more,
+    },
+  ],
 })
 
 let app: RunningApp

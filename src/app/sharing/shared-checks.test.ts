@@ -21,14 +21,14 @@ test('what has passed within a second is sent together, each server once', async
   const [one, other] = [checks.of('one'), checks.of('other')]
   one?.passed('a')
   one?.passed('b')
-  one?.passed('a')
+  one?.passed('a', { waiting: 2, cacheUse: 0.5 })
   other?.passed('c')
   await vi.advanceTimersByTimeAsync(999)
   expect(told).toEqual([])
   await vi.advanceTimersByTimeAsync(1)
   expect(told).toEqual([
-    { model: 'one', urls: ['a', 'b'] },
-    { model: 'other', urls: ['c'] },
+    { model: 'one', passed: [{ url: 'a', load: { waiting: 2, cacheUse: 0.5 } }, { url: 'b' }] },
+    { model: 'other', passed: [{ url: 'c' }] },
   ])
   await vi.advanceTimersByTimeAsync(5000)
   one?.passed('a')
@@ -39,16 +39,19 @@ test('what has passed within a second is sent together, each server once', async
 test('what another process has found out is heard by the engine of the model, until it stops listening', async () => {
   const join = startPrimary()
   const [here, there] = [new SharedChecks(shareOver(join().primary)), new SharedChecks(shareOver(join().primary))]
-  const heard: string[] = []
-  const stop = here.of('one')?.listen((url) => heard.push(url))
+  const heard: unknown[] = []
+  const stop = here.of('one')?.listen((url, load) => void heard.push([url, load]))
   there.of('one')?.passed('a')
-  there.of('one')?.passed('b')
+  there.of('one')?.passed('b', { running: 3, waiting: 1 })
   there.of('other')?.passed('c')
   await vi.advanceTimersByTimeAsync(1000)
   stop?.()
   there.of('one')?.passed('d')
   await vi.advanceTimersByTimeAsync(1000)
-  expect(heard).toEqual(['a', 'b'])
+  expect(heard).toEqual([
+    ['a', undefined],
+    ['b', { running: 3, waiting: 1 }],
+  ])
 })
 
 test('one process tells nobody', () => {

@@ -1,23 +1,31 @@
 import { z } from 'zod'
 import type { Bus, Topic } from '../../contract/server/shared.ts'
 import type { CheckNews } from '../../engine/remote/fleet/check-news.ts'
+import type { LoadReport } from '../../engine/remote/servers/load-report.ts'
 
 const tellEveryMs = 1000
 
-/** Servers of a model, by its id and their URLs, that have passed a health check. */
-type PassedChecks = { readonly model: string; readonly urls: readonly string[] }
+type Heard = Parameters<CheckNews['listen']>[0]
+
+/** Servers of a model, by its id and their URLs, that have passed a health check, with their load. */
+type PassedChecks = { readonly model: string; readonly passed: readonly { readonly url: string; readonly load?: LoadReport }[] }
+
+const loadReport = z.object({ running: z.number().exactOptional(), waiting: z.number(), cacheUse: z.number().exactOptional() })
 
 const checkTopic: Topic<PassedChecks> = {
   name: 'checks',
-  message: z.object({ model: z.string(), urls: z.array(z.string()) }),
+  message: z.object({
+    model: z.string(),
+    passed: z.array(z.object({ url: z.string(), load: loadReport.exactOptional() })),
+  }),
   answer: z.undefined(),
 }
 
 /** Servers that have passed a health check: the result of one process spares the others a check. */
 export class SharedChecks {
   readonly #siblings: Bus | undefined
-  readonly #passed = new Map<string, Set<string>>()
-  readonly #listeners = new Map<string, Set<(url: string) => void>>()
+  readonly #passed = new Map<string, Map<string, LoadReport | undefined>>()
+  readonly #listeners = new Map<string, Set<Heard>>()
 
   /** `siblings`: the other processes of the server. */
   constructor(siblings?: Bus) {
@@ -29,7 +37,7 @@ export class SharedChecks {
   of(model: string): CheckNews | undefined {
     if (this.#siblings === undefined) return undefined
     return {
-      passed: (url) => this.#note(model, url),
+      passed: (url, load) => this.#note(model, url, load),
       listen: (heard) => {
         const listeners = this.#listeners.get(model) ?? new Set()
         this.#listeners.set(model, listeners.add(heard))
@@ -38,18 +46,21 @@ export class SharedChecks {
     }
   }
 
-  #hear({ model, urls }: PassedChecks): undefined {
-    for (const heard of this.#listeners.get(model) ?? []) urls.forEach(heard)
+  #hear({ model, passed }: PassedChecks): undefined {
+    for (const heard of this.#listeners.get(model) ?? []) for (const { url, load } of passed) heard(url, load)
   }
 
-  #note(model: string, url: string): void {
+  #note(model: string, url: string, load: LoadReport | undefined): void {
     if (this.#passed.size === 0) setTimeout(() => this.#tellAll(), tellEveryMs).unref()
-    const urls = this.#passed.get(model) ?? new Set()
-    this.#passed.set(model, urls.add(url))
+    const loads = this.#passed.get(model) ?? new Map<string, LoadReport | undefined>()
+    this.#passed.set(model, loads.set(url, load))
   }
 
   #tellAll(): void {
-    for (const [model, urls] of this.#passed) void this.#siblings?.publish(checkTopic, { model, urls: [...urls] })
+    for (const [model, loads] of this.#passed) {
+      const passed = Array.from(loads, ([url, load]) => ({ url, ...(load !== undefined && { load }) }))
+      void this.#siblings?.publish(checkTopic, { model, passed })
+    }
     this.#passed.clear()
   }
 }

@@ -115,3 +115,37 @@ describe('without affinity', () => {
     expect((await place(engine, prompt('one'))).affinity).toBeUndefined()
   })
 })
+
+describe('the load of vLLM', () => {
+  const asked = async (ownedBy: string) => {
+    const servers = await Promise.all([1, 2].map(() => upstream(replying(20, 0), { ownedBy })))
+    const engine = await knownEngine(servers, { affinity: {} })
+    return { servers, engine }
+  }
+
+  test('is asked for with each request, and only there', async () => {
+    for (const [ownedBy, format] of [
+      ['vllm', 'TEXT'],
+      ['sglang', undefined],
+    ] as const) {
+      const { servers, engine } = await asked(ownedBy)
+      await answer(engine, ask('hi'))
+      const { headers } = servers.flatMap(({ seen }) => seen)[0] ?? expect.unreachable('one of them was asked')
+      expect(headers['endpoint-load-metrics-format']).toBe(format)
+    }
+  })
+
+  test('sends requests elsewhere while the head of a reply says that others wait there', async () => {
+    const { servers, engine } = await asked('vllm')
+    for (const server of servers)
+      server.answer = (request, response) => {
+        response.setHeader('endpoint-load-metrics', 'TEXT named_metrics.num_requests_waiting=40.0')
+        return replying(20, 0)(request, response)
+      }
+    await answer(engine, ask('one'))
+    const busy = servers.findIndex(({ seen }) => seen.length === 1)
+    for (const server of servers) server.answer = replying(20, 0)
+    for (const text of ['two', 'three', 'four']) await answer(engine, ask(text))
+    expect(servers[busy]?.seen).toHaveLength(1)
+  })
+})

@@ -17,6 +17,7 @@ import { type AttemptResult, type ReplicaTask, type RetryDeps, tryReplicas } fro
 import { type ReplyFacts, replyFacts } from './fleet/watch-attempt.ts'
 import { clientOf } from './servers/call-headers.ts'
 import { type CountedRequest, checkUpstream, type SentRequest } from './servers/check-upstream.ts'
+import { loadRequestHeaders, reportInHeaders } from './servers/load-report.ts'
 import type { Profile } from './servers/profile.ts'
 import type { Upstream } from './servers/upstream.ts'
 import type { UpstreamClient } from './transport/client.ts'
@@ -202,10 +203,13 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   }
 
   async #send(replica: ReplicaAttempt, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<ReplyBody> {
-    const { head } = replica.upstream.profile
-    const headers = this.#deps.headersOf(this.#plan.request, replica)
+    const { head, reportsLoad } = replica.upstream.profile
+    const usual = this.#deps.headersOf(this.#plan.request, replica)
+    const headers = reportsLoad ? { ...usual, ...loadRequestHeaders } : usual
     const sent = { method: 'POST', head, headers, ...request } as const
-    const { body } = await this.#deps.client.stream(replica.endpoint, sent, replica.signal)
+    const { body, headers: heads } = await this.#deps.client.stream(replica.endpoint, sent, replica.signal)
+    const load = reportsLoad ? reportInHeaders(heads) : undefined
+    if (load !== undefined) replica.reportLoad(load)
     this.#reply = body
     return body
   }

@@ -57,6 +57,7 @@ export function virtualFleet(kind: (typeof profileNames)[number], count: number,
             learn,
             cachedTokens,
             leave: () => leave(time.nowMs),
+            reportLoad: (load) => pool.reportLoad(endpoint.id, load, time.nowMs),
             release: (outcome) => release(outcome, time.nowMs),
             blame: () => blame(time.nowMs),
           }

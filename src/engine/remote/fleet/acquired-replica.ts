@@ -1,4 +1,5 @@
 import type { AffinityOutcome } from '../../../contract/attempts.ts'
+import type { LoadReport } from '../servers/load-report.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
 import type { RequestOutcome } from './pool.ts'
@@ -11,6 +12,8 @@ export type AcquiredReplica = {
   readonly affinity?: AffinityOutcome
   /** The reply has begun: a half-open replica takes more requests from now on. */
   confirm(): void
+  /** Records what the replica says of its load. */
+  reportLoad(load: LoadReport): void
   /** Records how many of the prompt's tokens the replica had cached. */
   learn(inputTokens: number, cachedTokens: number): void
   /** Tokens of the prompt that it probably has in its cache. */

@@ -27,6 +27,8 @@ export type Member<Endpoint extends PoolEndpoint = PoolEndpoint> = {
   outstandingTokens: number
   /** The likely tokens of other processes' requests, as the endpoint last reported. Undefined: it reports nothing. */
   foreignTokens: number | undefined
+  /** It has reported that hardly any memory is left for prompts. */
+  isFull: boolean
   busyUntilMs: number
   lastFailure: string | undefined
   readonly addedMs: number

@@ -163,3 +163,15 @@ test('an endpoint is returned as it was passed in', () => {
   const lease = pool.acquire({ nowMs: 0, tokens: 1, affinityKeys: [] })
   expect(lease.type === 'lease' && lease.endpoint.url).toBe('u')
 })
+
+test("what an endpoint says of other processes' requests counts as its load", () => {
+  const pool = createPool([1, 1])
+  take(pool, 100).release(ok, 0)
+  pool.reportLoad('1', { running: 3, waiting: 1 }, 0)
+  expect([take(pool, 100), take(pool, 100), take(pool, 100)].map(idOf)).toEqual(['0', '0', '0'])
+  // Its own three are among these.
+  pool.reportLoad('0', { running: 3, waiting: 0 }, 0)
+  expect(idOf(take(pool, 100))).toBe('0')
+  pool.reportLoad('1', { waiting: 0 }, 0)
+  expect(idOf(take(pool, 100))).toBe('1')
+})

@@ -1,4 +1,5 @@
 import type { AffinityOutcome, EjectionReason } from '../../../contract/attempts.ts'
+import type { LoadReport } from '../servers/load-report.ts'
 import { Affinity, type AffinityKey, type AffinityOptions, type Sought } from './affinity/affinity.ts'
 import { Breaker, type BreakerOptions, type BreakerPass, type BreakerState } from './breaker.ts'
 import { CheckTimes } from './check-times.ts'
@@ -88,6 +89,8 @@ type Granted<Endpoint extends PoolEndpoint> = {
   readonly request: AcquireRequest
 }
 
+/** With more of its memory for prompts in use, an endpoint soon interrupts requests. */
+const fullFrom = 0.9
 /** An address that comes back within this time has kept its cache. */
 const rememberRemovedMs = 60_000
 /** When to ask again if no endpoint supports the request. */
@@ -148,6 +151,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       activeRequests: 0,
       outstandingTokens: 0,
       foreignTokens: undefined,
+      isFull: false,
       busyUntilMs: Number.NEGATIVE_INFINITY,
       lastFailure: undefined,
       addedMs: nowMs,
@@ -203,10 +207,11 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     })
   }
 
-  /** The endpoint has said how many requests it has, of all processes. */
-  reportLoad(id: string, requests: number, nowMs: number): void {
+  /** The endpoint's own word on its load, which other processes make, too. */
+  reportLoad(id: string, { running = 0, waiting, cacheUse = 0 }: LoadReport, nowMs: number): void {
     this.#change(id, nowMs, (member) => {
-      member.foreignTokens = Math.max(0, requests - member.activeRequests) * this.#meanTokens
+      member.foreignTokens = Math.max(0, running + waiting - member.activeRequests) * this.#meanTokens
+      member.isFull = cacheUse >= fullFrom
     })
   }
 

@@ -6,6 +6,7 @@ import type { FleetObserver } from '../../../contract/attempts.ts'
 import type { DrainedServer } from '../../../contract/engine.ts'
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import type { EndpointSource } from '../endpoints/source.ts'
+import { loadMetrics, reportInMetrics } from '../servers/load-report.ts'
 import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
 import { hostOf } from '../transport/upstream-url.ts'
@@ -261,6 +262,7 @@ export class Replicas {
       learn,
       cachedTokens,
       leave: () => lease.leave(this.#options.now()),
+      reportLoad: (load) => this.#pool.reportLoad(endpoint.id, load, this.#options.now()),
       release: (outcome) => {
         lease.release(outcome, this.#options.now())
         if (outcome.type === 'failed' && outcome.isRefused === true) this.#silence.onRefused(lease.endpoint.id)
@@ -388,5 +390,16 @@ export class Replicas {
     const beganMs = now()
     await client.touch(endpoint, known.upstream.profile.health, signal)
     this.#silence.learnCheck(now() - beganMs)
+    if (known.upstream.profile.reportsLoad) void this.#readLoad(endpoint)
+  }
+
+  /** After a check: a server without the metrics is healthy, too. */
+  async #readLoad(endpoint: Endpoint): Promise<void> {
+    const { client, checkNews, now } = this.#options
+    const lines = await client.metrics(endpoint, loadMetrics, this.#closed.signal).catch(() => [])
+    const load = reportInMetrics(lines)
+    if (load === undefined) return
+    this.#pool.reportLoad(endpoint.id, load, now())
+    checkNews?.passed(endpoint.id, load)
   }
 }

@@ -30,6 +30,7 @@ function fleet() {
       learn: () => undefined,
       cachedTokens: 0,
       leave: () => void left.push(id),
+      reportLoad: () => undefined,
       blame: () => void blamed.push(id),
     }
   }

@@ -28,6 +28,7 @@ async function observe(steps: readonly ((replica: AcquiredReplica) => void)[], o
     learn: () => undefined,
     cachedTokens: 0,
     leave: () => undefined,
+    reportLoad: () => undefined,
     blame: () => undefined,
   })
   const deps = {

@@ -158,6 +158,8 @@ export type Profile = {
   readonly messages?: MessagesTraits
   /** Reads prompts beside generating: while it has requests, some of them advance. */
   readonly isBatching?: true
+  /** It says how much it has to do, on request and in its metrics. */
+  readonly reportsLoad?: true
   /** Metrics that change while its engine works. Absent: it may have none. */
   readonly workMetrics?: readonly string[]
   /** The route of health checks, below the server's root or its OpenAI base. */

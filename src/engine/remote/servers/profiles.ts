@@ -76,6 +76,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     ...plain,
     name: 'vllm',
     isBatching: true,
+    reportsLoad: true,
     // The first counts what comes out of steps; while the only prompt is read in parts, nothing does, but it takes memory.
     workMetrics: ['vllm:iteration_tokens_total_sum', 'vllm:kv_cache_usage_perc'],
     scoresPrompts: true,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createPool, endpoint, idOf, keys, ok, take } from '../../../../../test/support/upstream/pool.ts'
 import { Pool, type PoolEndpoint } from '../pool.ts'
+import type { AffinityKey } from './affinity.ts'
 
 test('a conversation returns to the replica that read its longest known prefix', () => {
   const pool = createPool([1, 1, 1])
@@ -120,4 +121,56 @@ test('a router chooses by itself: what it has read is not remembered', () => {
   pool.add(endpoint('server'), 0)
   expect(take(pool, 10, { affinityKeys: keys('k'), avoid: new Set(['server']) }).affinity).toBeUndefined()
   expect(take(pool, 1, { affinityKeys: keys('k') })).toMatchObject({ endpoint: { id: 'server' }, affinity: 'new' })
+})
+
+describe('several processes', () => {
+  const conversation = (text: string, turns: number) => {
+    const ends = Array.from({ length: turns }, (_, turn) => `${text} ${turns - turn}`)
+    return keys(...ends, 'system').map(
+      (key, index): AffinityKey => ({
+        ...key,
+        ...(index === turns - 1 && { isRoot: true }),
+        ...(index === 1 && turns > 1 && { isPrevious: true }),
+        ...(index > 1 && { isOld: true }),
+      }),
+    )
+  }
+  const processes = () => [1, 2, 3].map(() => createPool(Array.from({ length: 10 }, () => 1)))
+  const texts = Array.from({ length: 50 }, (_, index) => `conversation ${index}`)
+
+  test('send each turn of a conversation to the same replica, whichever gets it', () => {
+    const pools = processes()
+    for (const text of texts) {
+      const places = [1, 2, 3, 4].map((turn) => {
+        const lease = take(pools[turn % 3] as Pool, 10, { affinityKeys: conversation(text, turn) })
+        lease.release(ok, 0)
+        return lease
+      })
+      expect(new Set(places.map(idOf)).size).toBe(1)
+      expect(places.slice(0, 3).map(({ affinity }) => affinity)).not.toContain('moved')
+    }
+  })
+
+  test('remember where a conversation has moved, until another has sent its last request', () => {
+    const [here, there] = processes() as [Pool, Pool]
+    const home = idOf(take(here, 10, { affinityKeys: conversation('one', 1), avoid: new Set() }))
+    const moved = take(here, 10, { affinityKeys: conversation('one', 2), avoid: new Set([home]) })
+    moved.release(ok, 0)
+    expect(idOf(moved)).not.toBe(home)
+    expect(idOf(take(here, 10, { affinityKeys: conversation('one', 3) }))).toBe(idOf(moved))
+    expect(idOf(take(there, 10, { affinityKeys: conversation('one', 4) }))).toBe(home)
+  })
+
+  test('send no new conversation to a replica that says that its memory is full', () => {
+    const [pool] = processes() as [Pool]
+    const home = idOf(take(pool, 10, { affinityKeys: conversation('one', 1) }))
+    const [free] = processes() as [Pool]
+    free.reportLoad(home, { waiting: 0, cacheUse: 0.95 }, 0)
+    const first = take(free, 10, { affinityKeys: conversation('one', 1) })
+    expect(idOf(first)).not.toBe(home)
+    first.release(ok, 0)
+    free.reportLoad(home, { waiting: 0, cacheUse: 0.5 }, 0)
+    expect(idOf(take(free, 10, { affinityKeys: conversation('other', 1) }))).toBeDefined()
+    expect(idOf(take(processes()[0] as Pool, 10, { affinityKeys: conversation('one', 1) }))).toBe(home)
+  })
 })

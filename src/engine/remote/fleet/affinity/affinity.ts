@@ -35,6 +35,7 @@ type Holder = {
   readonly breaker: { state(nowMs: number): string }
   readonly outstandingTokens: number
   readonly foreignTokens: number | undefined
+  readonly isFull: boolean
   readonly weight: number
   readonly endpoint: { readonly id: string; readonly weight: number }
 }
@@ -84,7 +85,7 @@ const learnedRequests = 100
 const aloneBelow = 0.1
 /** How many standard deviations of a load are chance: of one that is only seen in part, and of one that the endpoint has reported. */
 const unseenDeviations = 2
-const reportedDeviations = 1
+const reportedDeviations = 0.5
 
 /** Knows which endpoints probably have a prompt in their caches, and whether they may be chosen for it. */
 export class Affinity<Member extends Holder> {
@@ -155,7 +156,7 @@ export class Affinity<Member extends Holder> {
         // A new conversation may also be the trial of an endpoint that comes back.
         const isHome = (member: Member) =>
           previous === undefined
-            ? mayTake(member, limits.ofNew(member))
+            ? !member.isFull && mayTake(member, limits.ofNew(member))
             : mayTake(member, limits.ofHolder(member, 0)) && isHealthy(member)
         return (
           firstOf(deciding, (known) => (knowsMore(known) ? holderOf(known) : undefined)) ??
@@ -164,14 +165,17 @@ export class Affinity<Member extends Holder> {
         )
       },
       place: (member) => {
-        const isKnown = deciding[0]?.holders.includes(member) === true
+        const isAtHome = previous?.holders.length === 0 && homes()[0] === member
+        const isKnown = !isAtHome && deciding[0]?.holders.includes(member) === true
         const outcome = isKnown ? 'known' : homes()[0] === member ? 'home' : deciding.length > 0 ? 'moved' : 'new'
         this.#learn(affinityKeys, previous?.holders)
         for (const key of affinityKeys) memory.note(key, member.number, nowMs)
         const share = known.find(({ holders }) => holders.includes(member))?.key.share ?? 0
+        // Another process has probably sent the conversation's last request there.
+        const expected = isAtHome ? (previous.key.share ?? 0) * this.#elsewhere : 0
         return {
           outcome,
-          cachedTokens: promptTokens * share,
+          cachedTokens: promptTokens * Math.max(share, expected),
           learn: (inputTokens, reported) => {
             if (reported > 0) this.#reporting.add(member)
             const believed = inputTokens * share

@@ -11,9 +11,9 @@ export type Group = { readonly key: PrefixKey; readonly share: number }
 /** How many servers are in question for a conversation. */
 const mostHomes = 4
 /** A group spreads over this many times the servers that its requests fill. */
-const spread = 4
+const spread = 8
 /** The least servers of a group: with fewer, a server that is the first one of several groups has too much to do. */
-const leastSpread = 4
+const leastSpread = 8
 
 /**
  * The servers where a conversation belongs, as each process finds out by itself: rendezvous hashing of its beginning over the servers'
