@@ -58,6 +58,11 @@ export class Standings<Endpoint extends PoolEndpoint> {
     return this.#entries.get(member)?.standing === 'free'
   }
 
+  /** Its outstanding tokens by weight. */
+  loadOf(member: Member<Endpoint>): number {
+    return loadOf(member)
+  }
+
   /** The least loaded endpoint that may be used, is known, and fits. */
   free(fits: (member: Member<Endpoint>) => boolean): Member<Endpoint> | undefined {
     return this.#heaps.free.firstWhere(fits)

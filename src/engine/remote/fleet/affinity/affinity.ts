@@ -1,24 +1,11 @@
 import type { AffinityOutcome } from '../../../../contract/attempts.ts'
-import { loadOf } from '../member.ts'
+import type { AffinityKey } from './affinity-key.ts'
 import { Departures } from './departures.ts'
 import { type Group, Homes } from './homes.ts'
 import { Popularity } from './popularity.ts'
-import { type PrefixKey, PrefixMemory } from './prefix-memory.ts'
+import { PrefixMemory } from './prefix-memory.ts'
 
-export type AffinityKey = PrefixKey & {
-  /** The length of the prefix as a part of the prompt, from 0 to 1. Absent for a caller's key, whose prefix is unknown. */
-  readonly share?: number
-  /** The last request of the conversation ended here. */
-  readonly isPrevious?: true
-  /** Shorter than the last request of the conversation, or shared by others: other processes may have sent longer ones elsewhere. */
-  readonly isOld?: true
-  /** The end of the first question: all requests of the conversation have it. */
-  readonly isRoot?: true
-  /** A long part of the system prompt. */
-  readonly isGroup?: true
-  /** The beginning of a long first question, which may be a document. */
-  readonly isOpening?: true
-}
+export type { AffinityKey } from './affinity-key.ts'
 
 export type AffinityOptions = {
   /**
@@ -33,14 +20,13 @@ type Holder = {
   /** Identifies it in the prefix memory. */
   readonly number: number
   readonly breaker: { state(nowMs: number): string }
-  readonly outstandingTokens: number
   readonly foreignTokens: number | undefined
   readonly isFull: boolean
   readonly weight: number
   readonly endpoint: { readonly id: string; readonly weight: number }
 }
 
-type Standings<Member> = { readonly meanLoad: number; isFree(member: Member): boolean }
+type Standings<Member> = { readonly meanLoad: number; isFree(member: Member): boolean; loadOf(member: Member): number }
 
 type Wanted = {
   readonly nowMs: number
@@ -142,14 +128,17 @@ export class Affinity<Member extends Holder> {
       choose: (fits) => {
         const limits = this.#limits({ tokens, promptTokens })
         const mayTake = (member: Member, limit: number) =>
-          loadOf(member) <= limit && this.#standings.isFree(member) && fits(member)
+          this.#standings.loadOf(member) <= limit && this.#standings.isFree(member) && fits(member)
         const isHealthy = ({ breaker }: Member) => breaker.state(nowMs) === 'closed'
         const holderOf = ({ key, holders }: (typeof deciding)[number]) => {
           const [first, ...others] = holders.filter(
             (member) => mayTake(member, limits.ofHolder(member, key.share ?? 0)) && isHealthy(member),
           )
           if (first === undefined) return undefined
-          return others.reduce((best, member) => (loadOf(member) < loadOf(best) ? member : best), first)
+          return others.reduce(
+            (best, member) => (this.#standings.loadOf(member) < this.#standings.loadOf(best) ? member : best),
+            first,
+          )
         }
         // A process that sees all turns knows more than the hash tells.
         const knowsMore = ({ key }: (typeof deciding)[number]) => key.isOld !== true || this.#elsewhere < aloneBelow

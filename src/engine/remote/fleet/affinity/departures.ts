@@ -1,5 +1,5 @@
 import { LruMap } from '../../../../base/lru-map.ts'
-import type { AffinityKey } from './affinity.ts'
+import type { AffinityKey } from './affinity-key.ts'
 import type { PrefixKey } from './prefix-memory.ts'
 
 const rememberMs = 300_000

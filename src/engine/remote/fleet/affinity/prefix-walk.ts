@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AffinityKey } from './affinity.ts'
+import type { AffinityKey } from './affinity-key.ts'
 import type { PrefixKey } from './prefix-memory.ts'
 
 type Key = { -readonly [Name in keyof AffinityKey]: AffinityKey[Name] }
