@@ -26,6 +26,8 @@ export class MediaStore {
   readonly #context: Context
   readonly #log: (message: string) => void
   readonly #turns = new Turns()
+  /** The medium that is being encoded, which must stay decoded. */
+  #held: string | undefined
   readonly #parts = new LruMap<string, { readonly parts: MediumParts }>({ max: keptParts })
   readonly #decoded = new Map<string, Promise<Medium | undefined>>()
   readonly #vectors = new LruMap<string, Float32Array>({ max: keptVectorBytes, sizeOf: ({ byteLength }) => byteLength })
@@ -63,6 +65,7 @@ export class MediaStore {
       const known = this.known(sha256, part)
       if (known !== undefined) return known
       if (reading.isOver()) return 'over'
+      this.#held = sha256
       const slice = (await this.partsOf(content))?.[part]
       const medium = await this.#decode(content)
       if (medium === undefined || slice?.type !== 'slice') throw new Error('a medium that was decoded before cannot be any more')
@@ -97,8 +100,8 @@ export class MediaStore {
     // The most recently used is the last.
     this.#decoded.delete(sha256)
     this.#decoded.set(sha256, found)
-    const [oldest = sha256] = this.#decoded.keys()
-    if (this.#decoded.size > keptDecoded) this.#drop(oldest)
+    const oldest = [...this.#decoded.keys()].find((each) => each !== this.#held)
+    if (this.#decoded.size > keptDecoded && oldest !== undefined) this.#drop(oldest)
     return found
   }
 
