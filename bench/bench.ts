@@ -8,7 +8,6 @@ import { compareDecoding } from './compare-decoding.ts'
 import { compareEvents } from './compare-events.ts'
 import { compareGateways } from './compare-gateways.ts'
 import { comparePrompts } from './compare-prompts.ts'
-import { compareSessions } from './compare-sessions.ts'
 import { memoryOfStreams, ratesOfModels } from './growth.ts'
 import { computedPrompts, passedOnPrompts } from './growth-prompts.ts'
 import { modelFile } from './model-file.ts'
@@ -16,6 +15,7 @@ import { plot } from './report/plot.ts'
 import { plotGroups } from './report/plot-sections.ts'
 import { sectionLines } from './report/report.ts'
 import type { Section } from './report/section.ts'
+import { compareSessions } from './sessions/compare-sessions.ts'
 
 /**
  * Dragoman, what it is compared with, and how it grows, in one run with one table: gateways, engines, prompts, growth and, where it is named, sessions. Each part has a

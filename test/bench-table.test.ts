@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { median } from '../bench/report/report.ts'
 import { comparedRows, grownRows, ratioRows } from '../bench/report/section.ts'
 import { inTurns, startAll } from '../bench/rounds.ts'
-import { agentSession } from '../bench/sessions.ts'
+import { agentSession } from '../bench/sessions/sessions.ts'
 
 test('the median is the middle value, or the mean of the two in the middle', () => {
   expect(median([9, 1, 2])).toBe(2)

@@ -1,4 +1,4 @@
-import { createRandom } from '../test/support/random.ts'
+import { createRandom } from '../../test/support/random.ts'
 
 export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }
 

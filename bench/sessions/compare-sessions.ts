@@ -1,12 +1,12 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { encodeSmallModel, type SmallArchitecture } from '../test/support/llama/random-architectures.ts'
-import { findLlamaServer, startLlamaServer } from './llama-server.ts'
-import { startDragoman } from './processes.ts'
-import { median } from './report/report.ts'
-import type { Row, Section } from './report/section.ts'
-import { startAll } from './rounds.ts'
+import { encodeSmallModel, type SmallArchitecture } from '../../test/support/llama/random-architectures.ts'
+import { findLlamaServer, startLlamaServer } from '../llama-server.ts'
+import { startDragoman } from '../processes.ts'
+import { median } from '../report/report.ts'
+import type { Row, Section } from '../report/section.ts'
+import { startAll } from '../rounds.ts'
 import { agentSession, agentText, type ChatMessage, type SessionSize } from './sessions.ts'
 
 type Options = {
