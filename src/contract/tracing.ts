@@ -23,7 +23,7 @@ export type BegunGeneration = {
   readonly choices: number
   /** The form that its output must have. */
   readonly form: 'json' | 'text' | undefined
-  /** Of its reasoning. */
+  /** The effort of its reasoning. */
   readonly effort: string | undefined
   readonly maxOutputTokens: number | undefined
   /** The client's name for its session. */

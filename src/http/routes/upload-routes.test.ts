@@ -36,7 +36,8 @@ test.each<Refusal>([
     form,
     file,
     400,
-    "no model here has the service 'transcription': configure a remote model whose `services` list it (docs/media.md)",
+    // The scripted model hears.
+    'file is not audio that can be read: by its bytes it is of no known type; send audio such as WAV, MP3, FLAC, Ogg or MP4',
   ],
   ['/v1/audio/speech', json, '[]', 400, 'the request body: expected an object, got []'],
   ['/v1/audio/speech', json, '{"model":5}', 400, 'model: expected a string, got 5'],
