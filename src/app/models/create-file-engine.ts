@@ -5,7 +5,7 @@ import type { ModelWithFiles } from '../../lifecycle/fetch-files.ts'
 import { builtinModel } from '../../registry/names/builtin-model.ts'
 import { createLlama } from './create-llama-engine.ts'
 import { createLlamaServer } from './create-llama-server-engine.ts'
-import { type Asked, asLlamaServer, chooseEngine, type Senses } from './senses.ts'
+import { type Asked, asLlamaServer, chooseEngine, type Senses } from './senses/senses.ts'
 
 type FileEngineParts = Parameters<typeof createLlama>[1] & Parameters<typeof createLlamaServer>[1] & { readonly senses: Senses }
 

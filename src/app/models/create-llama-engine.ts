@@ -14,7 +14,7 @@ import { describeContext } from '../../registry/gguf/choose-context.ts'
 import { requireReadableGguf } from '../../registry/gguf/require-gguf.ts'
 import { ensureLlamaPackage } from './llama-package.ts'
 import { defaultContext, type MemorySharing, workerNeed } from './memory-sharing.ts'
-import type { Senses } from './senses.ts'
+import type { Senses } from './senses/senses.ts'
 import { readText } from './templates/read-model-template.ts'
 import type { findTemplateByName } from './templates/template-by-name.ts'
 

@@ -21,7 +21,7 @@ import { createFileEngine } from './create-file-engine.ts'
 import type { LocateFiles } from './create-llama-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
 import type { MemorySharing } from './memory-sharing.ts'
-import type { Senses } from './senses.ts'
+import type { Senses } from './senses/senses.ts'
 import { findTemplateByName, type TemplateFiles } from './templates/template-by-name.ts'
 import { warnOfUnusedDefaults } from './unused-chat-defaults.ts'
 

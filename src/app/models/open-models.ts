@@ -18,7 +18,7 @@ import { findLlamaServer } from './find-llama-server.ts'
 import type { MemorySharing } from './memory-sharing.ts'
 import { createModelFiles } from './model-files.ts'
 import type { ModelSet } from './model-set.ts'
-import { findSenses } from './senses-library.ts'
+import { findSenses } from './senses/library.ts'
 
 type Surroundings = {
   readonly log: Logger

@@ -1,6 +1,6 @@
 import { choiceOf } from '../../app/models/create-file-engine.ts'
 import { findLlamaServer } from '../../app/models/find-llama-server.ts'
-import { findSenses } from '../../app/models/senses-library.ts'
+import { findSenses } from '../../app/models/senses/library.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ModelWithFiles } from '../../lifecycle/fetch-files.ts'
 

@@ -1,4 +1,4 @@
-import { findSenses } from '../../../src/app/models/senses-library.ts'
+import { findSenses } from '../../../src/app/models/senses/library.ts'
 
 /** Whether the library for pictures and sound is built. */
 export const hasSenses = findSenses() !== undefined

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const platform = `${process.platform}-${process.arch}`
 const libraryName = process.platform === 'win32' ? 'mtmd.dll' : process.platform === 'darwin' ? 'libmtmd.dylib' : 'libmtmd.so'
-const root = fileURLToPath(new URL('../../..', import.meta.url))
+const root = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /** The library with which the embedded engine sees and hears; undefined without one. It may be built while the server runs. */
 export function findSenses(): string | undefined {

@@ -1,10 +1,10 @@
-import type { LlamaModelConfig, LlamaServerModelConfig, ModelConfig } from '../../config/schema.ts'
-import type { EngineFacts } from '../../contract/engine.ts'
-import type { EngineChoice } from '../../engine/either/engine.ts'
-import { listingWith } from '../../lifecycle/fetch-files.ts'
-import { projectorOf } from '../../lifecycle/projector-of.ts'
-import { locateModelFile } from '../../registry/fetch/fetch-model.ts'
-import { readProjector } from '../../registry/gguf/read-projector.ts'
+import type { LlamaModelConfig, LlamaServerModelConfig, ModelConfig } from '../../../config/schema.ts'
+import type { EngineFacts } from '../../../contract/engine.ts'
+import type { EngineChoice } from '../../../engine/either/engine.ts'
+import { listingWith } from '../../../lifecycle/fetch-files.ts'
+import { projectorOf } from '../../../lifecycle/projector-of.ts'
+import { locateModelFile } from '../../../registry/fetch/fetch-model.ts'
+import { readProjector } from '../../../registry/gguf/read-projector.ts'
 
 /** What reads media on this machine. */
 export type Senses = {
