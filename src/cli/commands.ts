@@ -5,6 +5,7 @@ import type { ConfigFlags, LoadedConfig } from '../config/load.ts'
 import { resolvePath } from '../registry/names/sources.ts'
 import { protocols } from './agents/agent.ts'
 import { agents } from './agents/agents.ts'
+import { type BatchFlags, cancelBatch, listBatches, runBatch } from './batch.ts'
 import { type CancelFlags, cancel } from './cancel.ts'
 import { type Shell, shells } from './completion/shells.ts'
 import { drain } from './drain.ts'
@@ -235,6 +236,34 @@ program
   .action(async (files: string[], flags: ServerFlags & { readonly all?: boolean }) => {
     process.exitCode = await replay(address(flags), files, flags)
   })
+
+const batch = program
+  .command('batch')
+  .description('run files of requests when nobody waits for the server, list them, and end them')
+
+batch
+  .command('run')
+  .description('run a file of JSON lines in the form of OpenAI, follow it, and write the results; Ctrl+C leaves it running')
+  .argument('<file>', 'the requests; while the same file runs, it is followed')
+  .option('-m, --model <name>', 'the model of all requests')
+  .option('-o, --output <file>', 'where the results go (default: FILE.results.jsonl)')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (file: string, flags: ServerFlags & BatchFlags) => {
+    process.exitCode = await runBatch(address(flags), file, flags)
+  })
+
+batch
+  .command('list')
+  .description('list the batches of your key')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (flags: ServerFlags) => listBatches(address(flags)))
+
+batch
+  .command('cancel')
+  .description('end a batch; the results so far are kept')
+  .argument('<id>', 'the id of the batch')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (id: string, flags: ServerFlags) => cancelBatch(address(flags), id))
 
 program
   .command('tools')

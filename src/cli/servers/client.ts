@@ -65,6 +65,20 @@ export async function callServer(server: ServerAddress, path: string, body?: obj
   return response.json()
 }
 
+/** Uploads a file. Returns its id. */
+export async function uploadFile(
+  { url, apiKey }: ServerAddress,
+  { blob, name, purpose }: { readonly blob: Blob; readonly name: string; readonly purpose: string },
+): Promise<string> {
+  const body = new FormData()
+  body.set('purpose', purpose)
+  body.set('file', blob, name)
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
+  const response = await reach(url, () => fetch(`${url}/v1/files`, { method: 'POST', body, headers }))
+  if (!response.ok) throw await refusal({ url, apiKey }, response)
+  return ((await response.json()) as { readonly id: string }).id
+}
+
 /** Cancels the requests with these keys, as in `POST /api/inference/cancel`. Returns how many. */
 export async function cancelRuns(server: ServerAddress, keys: Readonly<Record<string, string>>): Promise<number> {
   const response = await request(server, '/api/inference/cancel', { method: 'POST', body: JSON.stringify(keys) })
@@ -128,8 +142,12 @@ export async function send({ url, apiKey }: ServerAddress, path: string, init: R
     ...(init.headers as Record<string, string> | undefined),
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   }
+  return reach(url, () => (init.body === undefined ? fetch : fetchPatiently)(url + path, { ...init, headers }))
+}
+
+async function reach(url: string, ask: () => Promise<Response>): Promise<Response> {
   try {
-    return await (init.body === undefined ? fetch : fetchPatiently)(url + path, { ...init, headers })
+    return await ask()
   } catch (error) {
     throw new AppError(
       'engine-failed',

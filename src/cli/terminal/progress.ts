@@ -27,7 +27,11 @@ const shortestLabel = 12
 const assumedColumns = 80
 
 /** A progress bar on a terminal; elsewhere a line every few seconds. */
-export function createProgress(stream: ProgressStream, now: () => number = () => performance.now()): Progress {
+export function createProgress(
+  stream: ProgressStream,
+  now: () => number = () => performance.now(),
+  format: (amount: number) => string = formatBytes,
+): Progress {
   const interactive = stream.isTTY === true
   let drawnMs = Number.NEGATIVE_INFINITY
   let shown: string | undefined
@@ -53,7 +57,7 @@ export function createProgress(stream: ProgressStream, now: () => number = () =>
       const isDone = totalBytes !== undefined && doneBytes >= totalBytes
       if (!isDone && nowMs - drawnMs < (interactive ? redrawMs : logMs)) return
       drawnMs = nowMs
-      const facts = { label: name, doneBytes, totalBytes, bytesPerSecond: isDone ? undefined : speed.bytesPerSecond() }
+      const facts = { label: name, doneBytes, totalBytes, bytesPerSecond: isDone ? undefined : speed.bytesPerSecond(), format }
       if (!interactive) {
         const line = `${formatProgress(facts, Number.POSITIVE_INFINITY)}\n`
         // A load stays at its end for a while: once is enough.
@@ -98,16 +102,19 @@ type ProgressFacts = {
   readonly doneBytes: number
   readonly totalBytes: number | undefined
   readonly bytesPerSecond: number | undefined
+  /** Writes an amount; absent: of bytes. */
+  readonly format?: (amount: number) => string
 }
 
 /** One line of at most `width` characters, such as `model.gguf [#####-----] 50% of 98.4 MB, 9.8 MB/s, 5 s left`. */
-export function formatProgress({ label, doneBytes, totalBytes, bytesPerSecond }: ProgressFacts, width: number): string {
-  const speed = bytesPerSecond === undefined ? '' : `, ${formatBytes(Math.round(bytesPerSecond))}/s`
-  if (totalBytes === undefined || totalBytes <= 0) return joinWithin(label, ` ${formatBytes(doneBytes)}${speed}`, width)
+export function formatProgress(facts: ProgressFacts, width: number): string {
+  const { label, doneBytes, totalBytes, bytesPerSecond, format = formatBytes } = facts
+  const speed = bytesPerSecond === undefined ? '' : `, ${format(Math.round(bytesPerSecond))}/s`
+  if (totalBytes === undefined || totalBytes <= 0) return joinWithin(label, ` ${format(doneBytes)}${speed}`, width)
   const share = Math.min(1, doneBytes / totalBytes)
   const isMoving = bytesPerSecond !== undefined && bytesPerSecond > 0
   const left = isMoving ? `, ${formatSeconds((totalBytes - doneBytes) / bytesPerSecond)} left` : ''
-  const tail = `${Math.floor(share * 100)}% of ${formatBytes(totalBytes)}${speed}${left}`
+  const tail = `${Math.floor(share * 100)}% of ${format(totalBytes)}${speed}${left}`
   const aroundBar = ' [] '.length + tail.length
   const longestLabel = width - aroundBar - narrowestBar
   if (longestLabel < Math.min(shortestLabel, label.length)) return joinWithin(label, ` ${tail}`, width)
