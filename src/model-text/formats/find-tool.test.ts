@@ -54,6 +54,7 @@ describe('a written name means', () => {
     ['unknown', 'read'],
     ['search_2', 'search'],
     ['', 'read'],
+    ['', ''],
     ['<|channel|>', 'read'],
     ['_', 'read'],
   ])('nothing, where %j fits none or several', (written, ...names) => {

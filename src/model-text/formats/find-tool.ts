@@ -6,6 +6,8 @@ const maxNameChars = 256
  * removed step by step, until the name of a tool is left; if several tools match, the name means no tool.
  */
 export function findTool<Tool extends { readonly name: string }>(tools: readonly Tool[], written: string): Tool | undefined {
+  // Formats read names until there is none.
+  if (written === '') return undefined
   const exact = tools.find(({ name }) => name === written)
   if (exact !== undefined || written.length > maxNameChars) return exact
   const forms = formsOf(written)
