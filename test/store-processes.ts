@@ -26,6 +26,7 @@ export function describeStoreProcesses(name: string, { create, query }: ProcessO
         { name: '0003-completions' },
         { name: '0004-documents-and-files' },
         { name: '0005-usage-days' },
+        { name: '0006-batches' },
       ])
     })
 

@@ -201,6 +201,7 @@ export const openai: Chapter = {
       title: 'Run the requests of a file when nobody else waits',
       body: { name: 'BatchRequest', schema: newBatchSchema },
       reply: shared.batch,
+      example: { input_file_id: 'FILE', endpoint: '/v1/chat/completions', completion_window: '24h' },
     },
     'GET /v1/batches': {
       title: 'The batches of the caller',

@@ -35,7 +35,7 @@ export type Operation = {
   /** Absent: 200. */
   readonly statuses?: readonly number[]
   readonly stream?: Stream
-  /** An example body, which tests send; in it, the id `MODEL` names a model. */
+  /** An example body, which tests send; in it, the id `MODEL` names a model, `FILE` a file of requests. */
   readonly example?: object
 }
 

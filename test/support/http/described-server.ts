@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { wavOf } from '../../../src/media/convert/ffmpeg.ts'
 import { encodeGguf } from '../llama/gguf-writer.ts'
 import { listenOnLoopback } from '../upstream/loopback.ts'
-import { type RunningApp, startApp } from './app.ts'
+import { type RunningApp, startApp, until } from './app.ts'
 import { createJudge, type Got, type OpenapiDocument, type OpenapiOperation, operationsOf } from './openapi-judge.ts'
 
 /** One request for a route of the document. */
@@ -99,6 +99,10 @@ type Ids = {
   readonly conversation: string
   readonly item: string
   readonly file: string
+  /** A file of the purpose `batch`. */
+  readonly requestFile: string
+  readonly batch: string
+  readonly messageBatch: string
   readonly request: string
   /** A script of the page. */
   readonly script: string
@@ -119,18 +123,30 @@ async function makeThings({ url }: RunningApp): Promise<Ids> {
   const { data } = await post(`/v1/conversations/${conversation}/items`, { items: [item] })
   const { id: response } = await post('/v1/responses', { model, input: 'Good morning.', background: true })
   const { id: file } = await post('/v1/files', form())
+  const { id: requestFile } = await post('/v1/files', form('batch'))
+  const ofFile = { input_file_id: requestFile, endpoint: '/v1/embeddings', completion_window: '24h' }
+  const { id: batch } = await post('/v1/batches', ofFile)
+  const params = { model, max_tokens: 5, messages: [{ role: 'user', content: 'Good morning.' }] }
+  const { id: messageBatch } = await post('/v1/messages/batches', { requests: [{ custom_id: 'one', params }] })
+  await until(async () => {
+    const { processing_status: status } = (await (await fetch(`${url}/v1/messages/batches/${messageBatch}`)).json()) as {
+      readonly processing_status: string
+    }
+    return status === 'ended'
+  })
   const { id: completion } = await post('/v1/chat/completions', { model, messages: [item], store: true })
   const { requests } = (await (await fetch(`${url}/api/requests`)).json()) as {
     readonly requests: readonly { readonly id: string }[]
   }
   const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text()
   const script = /src="\.\/page\/([^"]+)"/.exec(page)?.[1] ?? ''
-  return { completion, conversation, response, file, item: data[0]?.id ?? '', request: requests[0]?.id ?? '', script }
+  const made = { completion, conversation, response, file, requestFile, batch, messageBatch }
+  return { ...made, item: data[0]?.id ?? '', request: requests[0]?.id ?? '', script }
 }
 
-function form(): FormData {
+function form(purpose = 'user_data'): FormData {
   const made = new FormData()
-  made.set('purpose', 'user_data')
+  made.set('purpose', purpose)
   made.set('file', new Blob(['Good morning.'], { type: 'text/plain' }), 'a.txt')
   return made
 }
@@ -148,9 +164,9 @@ function callsOf(document: OpenapiDocument, ids: Ids, url: string): readonly Des
         ...named,
         operation,
         params: paramsOf(named.path, ids),
-        ...(content?.['multipart/form-data'] !== undefined && { form }),
+        ...(content?.['multipart/form-data'] !== undefined && { form: () => form() }),
         ...(example !== undefined && {
-          json: filled(example, named.path.includes('/replicas/') ? { model: 'studio', url } : { model }),
+          json: filled(example, ids, named.path.includes('/replicas/') ? { model: 'studio', url } : { model }),
         }),
       }
     })
@@ -158,7 +174,7 @@ function callsOf(document: OpenapiDocument, ids: Ids, url: string): readonly Des
 
 function paramsOf(
   path: string,
-  { completion, response, conversation, item, file, request, script }: Ids,
+  { completion, response, conversation, item, file, batch, messageBatch, request, script }: Ids,
 ): Record<string, string> {
   if (!path.includes('{')) return {}
   if (path.includes('{itemId}')) return { id: conversation, itemId: item }
@@ -169,14 +185,18 @@ function paramsOf(
     '/responses/': response,
     '/conversations/': conversation,
     '/files/': file,
+    '/messages/batches/': messageBatch,
+    '/batches/': batch,
     '/requests/': request,
     '/keys/': 'key_1',
   }
   return { id: Object.entries(kinds).find(([kind]) => path.includes(kind))?.[1] ?? model }
 }
 
-function filled(example: object, known: { readonly model: string; readonly url?: string }): unknown {
-  const text = JSON.stringify(example).replaceAll('"MODEL"', JSON.stringify(known.model))
+function filled(example: object, { requestFile }: Ids, known: { readonly model: string; readonly url?: string }): unknown {
+  const text = JSON.stringify(example)
+    .replaceAll('"MODEL"', JSON.stringify(known.model))
+    .replaceAll('"FILE"', JSON.stringify(requestFile))
   return { ...JSON.parse(text), ...(known.url !== undefined && { url: known.url }) }
 }
 
