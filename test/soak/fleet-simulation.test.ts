@@ -11,5 +11,6 @@ test('a thousand replicas with twenty conversations each find at least 93 % of w
   })
   expect(ofIdeal).toBeGreaterThanOrEqual(0.93)
   expect(balance).toBeLessThanOrEqual(1.85)
-  expect(moved).toBeLessThanOrEqual(0.08)
+  // Homes by hash are less even than the choice of the least loaded server, so that more turns move.
+  expect(moved).toBeLessThanOrEqual(0.12)
 })

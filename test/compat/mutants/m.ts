@@ -43,8 +43,8 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['M17'],
     file: 'src/engine/llama/run-on-worker.ts',
-    find: 'cachedInputTokens = report.cachedTokens',
-    replace: 'cachedInputTokens = 0',
+    find: 'return { cachedInputTokens: cachedTokens, ...(',
+    replace: 'return { cachedInputTokens: 0, ...(',
   },
   {
     rows: ['M5', 'M21'],

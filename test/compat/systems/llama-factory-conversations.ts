@@ -175,7 +175,7 @@ const media: readonly Row[] = [
   better(
     58,
     ['a model without that sense', '400 that names the part, in place of 500'],
-    tiny({ messages: [user([imagePart(picture)])] }, status(400, /messages\[0\]\.content\[0\]/)),
+    tiny({ messages: [user([mediaPart('audio', wav, 'audio/wav')])] }, status(400, /messages\[0\]\.content\[0\]/)),
   ),
   works(
     59,

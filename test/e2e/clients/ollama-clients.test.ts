@@ -130,7 +130,7 @@ describe('ollama (npm)', () => {
       expect.arrayContaining(['scripted:latest', 'tiny:latest']),
     )
     const shown = await ollama.show({ model: 'tiny' })
-    expect(shown.capabilities).toEqual(['completion', 'tools', 'thinking'])
+    expect(shown.capabilities).toEqual(['completion', 'tools', 'vision', 'thinking'])
     expect(await ollama.version()).toMatchObject({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/) })
   })
 

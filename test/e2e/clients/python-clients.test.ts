@@ -73,7 +73,7 @@ const expected: Readonly<Record<string, unknown>> = {
   ollama_texts: [text, [64, 64]],
   ollama_models: [
     ['scripted:latest', 'tiny:latest'],
-    ['completion', 'tools', 'thinking'],
+    ['completion', 'tools', 'vision', 'thinking'],
     'llama',
     true,
     ['success', ['success']],

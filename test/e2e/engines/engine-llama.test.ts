@@ -249,7 +249,7 @@ describe('engine llama', () => {
     await expect(engine.prepare(request, never)).rejects.toMatchObject({
       code: 'unsupported-field',
       at: ['prompt', 'messages', 0, 'content', 0],
-      message: expect.stringContaining('llama-server'),
+      message: expect.stringContaining('cannot read'),
     })
   })
 

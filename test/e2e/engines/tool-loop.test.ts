@@ -105,11 +105,11 @@ function shapeOf(events: readonly GenerationEvent[]): readonly unknown[] {
     if (event.type === 'server-tool-start') return [{ ...event, call: { ...event.call, id: 'ID' } }]
     if (event.type === 'server-tool-end') return [{ ...event, id: 'ID' }]
     if (event.type === 'finish') return [event]
-    // Drafts are counted in metrics only: the embedded engine drafts what a grammar makes certain.
+    // Counted in metrics only: the embedded engine drafts what a grammar makes certain, and knows from where tokens are reused.
     if (event.type === 'usage')
       return [
         Object.keys(event.usage)
-          .filter((name) => name !== 'drafts')
+          .filter((name) => name !== 'drafts' && name !== 'cachedIn')
           .sort(),
       ]
     return [event.type]

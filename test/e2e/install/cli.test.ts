@@ -172,16 +172,12 @@ describe('dragoman serve', () => {
     }
   })
 
-  test('a new key says which servers accept it', async () => {
-    expect((await cli.run(['keys', 'new'])).err).toMatch(
-      /others can reach accept it at once, unless they have keys in their config/,
-    )
-    for (const name of ['DRAGOMAN_API_KEY', 'DRAGOMAN_ADMIN_KEY']) {
-      const { err } = await cli.run(['keys', 'new'], { [name]: 'configured' })
-      expect(err).toMatch(/Servers with this configuration refuse it: .+ Add it there, or leave those out\.\n$/)
-      expect(err).not.toContain('at once')
-    }
-  })
+  test.each([{}, { DRAGOMAN_API_KEY: 'configured' }, { DRAGOMAN_ADMIN_KEY: 'configured' }])(
+    'a new key says which servers accept it, beside those of %o',
+    async (env) => {
+      expect((await cli.run(['keys', 'new'], env)).err).toContain('Servers that ask for keys accept it immediately.')
+    },
+  )
 
   test.each<[string, (folder: string) => Promise<string>, RegExp]>([
     ['that does not exist', async (folder) => join(folder, 'none.gguf'), /none\.gguf: there is no such file$/],
