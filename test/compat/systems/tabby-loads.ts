@@ -74,7 +74,7 @@ const rest: readonly Row[] = [
     ['without `use_vision`, pictures are dropped', 'read with the projector beside the model; without one, a 400'],
     tiny(
       { messages: [user([imagePart(`data:image/png;base64,${redPixel}`)])] },
-      has('usage.prompt_tokens', (count: number) => count > 40),
+      has('usage.prompt_tokens', (count: number) => count > 20),
     ),
   ),
   works(
