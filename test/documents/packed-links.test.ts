@@ -2,16 +2,17 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The files of the package; what is built is not looked into. */
-function packedFiles(): ReadonlySet<string> {
+let files: ReadonlySet<string>
+beforeAll(() => {
   const list = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root, encoding: 'utf8' })
   const [packed] = JSON.parse(list) as readonly { readonly files: readonly { readonly path: string }[] }[]
-  return new Set(packed?.files.map(({ path }) => path))
-}
+  files = new Set(packed?.files.map(({ path }) => path))
+}, 120_000)
 
 const withoutCode = (page: string) => page.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '').replaceAll(/`[^`\n]*`/g, '')
 
@@ -32,8 +33,7 @@ function anchorsOf(page: string): ReadonlySet<string> {
   return new Set(names)
 }
 
-test('no link in the package leads out of it, or to a heading that is not there', { timeout: 60_000 }, () => {
-  const files = packedFiles()
+test('no link in the package leads out of it, or to a heading that is not there', () => {
   const pages = [...files].filter((path) => path.endsWith('.md'))
   expect(pages).toContain('docs/guides/in-your-server.md')
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -53,7 +53,6 @@ test('no link in the package leads out of it, or to a heading that is not there'
 })
 
 test('pages for contributors stay in the repository', () => {
-  const files = packedFiles()
   const contributors = ['CONTRIBUTING.md', 'ARCHITECTURE.md', 'docs/releasing.md', 'docs/claims.md', 'docs/performance.md']
   expect(contributors.filter((path) => files.has(path))).toEqual([])
   expect([...files].filter((path) => /^(?:docs\/(?:decisions|design)|src|test|models\/training)\//.test(path))).toEqual([])
