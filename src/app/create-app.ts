@@ -113,7 +113,15 @@ export async function createApp(
   let isListening = false
   const choices = await joinOthers({ log, state, set, models, isListening: () => isListening })
   const { files } = generating.forRoutes
-  const batches = openBatches(config, { log, live, store, files, models: catalogue, server: () => serving.server })
+  const batches = openBatches(config, {
+    log,
+    live,
+    store,
+    files,
+    models: catalogue,
+    onEnded: watching.metrics.batchRequestEnded,
+    server: () => serving.server,
+  })
   const serving = openServing(config, {
     ...generating.forRoutes,
     ...models.forRoutes,

@@ -1,7 +1,7 @@
 import type { FileStore } from '../contract/file-store.ts'
 import type { Principal } from '../contract/principal.ts'
 import type { ServedModel } from '../contract/served-model.ts'
-import type { BatchStore } from '../contract/server/batches.ts'
+import type { BatchStore, LineEnding } from '../contract/server/batches.ts'
 import type { Catalogue } from '../contract/server/catalogue.ts'
 
 /** A line on its way to a model. */
@@ -40,6 +40,8 @@ export type BatchDeps = {
   readonly concurrency?: number
   /** Milliseconds of the epoch. */
   wallClock(): number
+  /** Called for each line that has ended here. */
+  onEnded(ending: LineEnding): void
   /** Reports a failure that no caller waits for. */
   onFailure(error: unknown, what: string): void
 }

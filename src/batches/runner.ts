@@ -273,6 +273,7 @@ export class BatchRunner {
   #finish({ batchId, line }: ClaimedLine, result: LineResult): void {
     this.#yields.delete(keyOf({ batchId, line }))
     this.#ended.push({ batchId, line, ...result })
+    this.#deps.onEnded(result.ending)
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined
     })

@@ -80,6 +80,7 @@ async function open({ send, slots = 2, ...given }: Given) {
       findPrincipal: () => ann,
       maxLineBytes: 10_000,
       wallClock: Date.now,
+      onEnded: () => undefined,
       onFailure: (error) => void failures.push(error),
       ...given,
     })

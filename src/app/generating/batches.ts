@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { LineReply, SentLine } from '../../batches/deps.ts'
+import type { BatchDeps, LineReply, SentLine } from '../../batches/deps.ts'
 import { Batches } from '../../batches/service.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { FileStore } from '../../contract/file-store.ts'
@@ -15,12 +15,16 @@ type Parts = {
   readonly store: State['store']
   readonly files: FileStore | undefined
   readonly models: Catalogue
+  readonly onEnded: BatchDeps['onEnded']
   /** What answers the lines. */
   server(): Server
 }
 
 /** The batches of a server that has a place for them. */
-export function openBatches(config: LoadedConfig, { log, live, store, files, models, server }: Parts): Batches | undefined {
+export function openBatches(
+  config: LoadedConfig,
+  { log, live, store, files, models, onEnded, server }: Parts,
+): Batches | undefined {
   if (store === undefined || files === undefined) return undefined
   return new Batches({
     store: store.batches,
@@ -30,6 +34,7 @@ export function openBatches(config: LoadedConfig, { log, live, store, files, mod
     findPrincipal: (keyHash) => findPrincipal(live.access.auth, keyHash, Date.now()),
     maxLineBytes: config.server.bodyLimitBytes,
     wallClock: Date.now,
+    onEnded,
     onFailure: (err, what) => log.warn({ err }, what),
   })
 }

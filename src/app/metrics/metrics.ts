@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Lane } from '../../contract/scheduler.ts'
+import type { LineEnding } from '../../contract/server/batches.ts'
 import type { Fallback } from '../../core/other-models/other-models.ts'
 import type { ToolCallRecord } from '../../core/tool-loop/deps.ts'
 import type { Metrics } from '../../http/run/metrics.ts'
@@ -37,6 +38,8 @@ type AppMetrics = Metrics & {
   slotGranted(model: string, lane: Lane, waitedMs: number): void
   /** Another model serves a request. */
   fellBack(fallback: Pick<Fallback, 'model' | 'servedBy'>): void
+  /** A request of a batch has ended. */
+  batchRequestEnded(ending: LineEnding): void
   /** A call of a server tool has ended. */
   toolCalled(call: Pick<ToolCallRecord, 'tool' | 'outcome' | 'durationMs'>): void
   /** Observes the servers of a remote model. */
@@ -79,6 +82,11 @@ export function createMetrics({ readLoad, version, readSpans, processMetrics = t
     name: 'dragoman_fallbacks_total',
     help: 'Requests that another model (`served`) answered, because the one that was asked for could not.',
     labelNames: ['model', 'served'],
+  })
+  const batchRequests = addCounter(registry, {
+    name: 'dragoman_batch_requests_total',
+    help: 'Requests of batches that ended here, by how: succeeded, errored or cancelled; those that expired have not begun.',
+    labelNames: ['outcome'],
   })
   const tools = addToolMetrics(registry)
   const models = addModelMetrics(registry, readLoad)
@@ -137,6 +145,9 @@ export function createMetrics({ readLoad, version, readSpans, processMetrics = t
     },
     fellBack: ({ model, servedBy }) => {
       fallbacks.at(model, servedBy).total += 1
+    },
+    batchRequestEnded: (ending) => {
+      batchRequests.at(ending).total += 1
     },
     generationEnded: generations.ended,
     toolCalled: tools.called,

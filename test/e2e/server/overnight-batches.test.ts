@@ -69,6 +69,7 @@ describe('batches', () => {
       usage: { prompt_tokens: 2 },
     })
     expect(done.usage).toMatchObject({ input_tokens: 80 })
+    expect(await app.metric('dragoman_batch_requests_total{outcome="succeeded"}')).toBe(40)
   })
 
   test('a line that its protocol refuses has its error in the error file, and the others go on', async () => {
