@@ -69,13 +69,18 @@ describe.skipIf(!isInstalled)(`Next.js, as the guide has it${hint}`, () => {
   })
 })
 
-/** The address that the server prints. */
-async function addressOf({ stdout }: ReturnType<typeof spawn>): Promise<string> {
-  let text = ''
-  for await (const chunk of stdout ?? []) {
-    text += String(chunk)
-    const [url] = /http:\/\/localhost:\d+/.exec(text) ?? []
-    if (url !== undefined) return url
-  }
-  throw new Error(`it did not start: ${text}`)
+/** The address that the server prints. What it prints later is read, too: a closed pipe would end it. */
+function addressOf(server: ReturnType<typeof spawn>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    server.stdout?.on('data', (chunk) => {
+      text += String(chunk)
+      const [url] = /http:\/\/localhost:\d+/.exec(text) ?? []
+      if (url !== undefined) resolve(url)
+    })
+    server.stderr?.on('data', (chunk) => {
+      text += String(chunk)
+    })
+    server.once('exit', () => reject(new Error(`it did not start: ${text}`)))
+  })
 }
