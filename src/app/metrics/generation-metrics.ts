@@ -79,7 +79,7 @@ export function addGenerationMetrics(registry: Registry) {
         perToken.at(model).observe((durationMs - firstMs) / 1000 / (outputTokens - 1))
       input.at(model).total += inputTokens
       cachedInput.at(model).total += cachedInputTokens
-      for (const [source, count] of Object.entries(sourcesOf(usage))) prompt.at(model, source).total += count
+      for (const [source, count] of Object.entries(sourcesOf(usage))) if (count > 0) prompt.at(model, source).total += count
       output.at(model).total += outputTokens
       inputSizes.at(model).observe(inputTokens)
       outputSizes.at(model).observe(outputTokens)
