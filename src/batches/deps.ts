@@ -1,6 +1,5 @@
 import type { FileStore } from '../contract/file-store.ts'
 import type { Principal } from '../contract/principal.ts'
-import type { ServedModel } from '../contract/served-model.ts'
 import type { BatchStore, LineEnding } from '../contract/server/batches.ts'
 import type { Catalogue } from '../contract/server/catalogue.ts'
 
@@ -36,8 +35,6 @@ export type BatchDeps = {
   findPrincipal(keyHash: string | undefined): Principal | undefined
   /** The limit of a line. */
   readonly maxLineBytes: number
-  /** The lines that run at the same time on a model; absent: as many as it has slots. */
-  readonly concurrency?: number
   /** Milliseconds of the epoch. */
   wallClock(): number
   /** Called for each line that has ended here. */
@@ -48,5 +45,3 @@ export type BatchDeps = {
 
 /** A process that runs lines, reads them or writes files is presumed dead after this long without a sign of life. */
 export const leaseMs = 15_000
-
-export type Loads = Pick<ServedModel, 'id' | 'scheduler'>

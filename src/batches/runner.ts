@@ -172,7 +172,7 @@ export class BatchRunner {
     if (this.#isClosed) return
     const { slots, busy, queued } = work.load()
     const others = Math.max(0, busy + queued - work.running)
-    const most = Math.min(this.#deps.concurrency ?? slots, Math.max(0, slots - others) + 1)
+    const most = Math.max(0, slots - others) + 1
     while (work.running < most) {
       const line = work.ready.shift()
       if (line === undefined) break
