@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isObject } from '../../base/json.ts'
-import type { Batch, EndedLine } from '../../contract/server/batches.ts'
+import { type Batch, type EndedLine, endedStates } from '../../contract/server/batches.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { pageOf } from './files.ts'
@@ -24,12 +24,10 @@ export function decodeNewMessageBatch(body: unknown): readonly { readonly custom
   })
 }
 
-const failing = new Set<Batch['state']>(['failed', 'completed', 'expired', 'cancelled'])
-
 /** `resultsUrl`: of the results, once there are any. */
 export function encodeMessageBatch(batch: Batch, resultsUrl: string): MessageBatch {
   const { total, succeeded, errored, cancelled: canceled, expired } = batch.counts
-  const hasEnded = failing.has(batch.state)
+  const hasEnded = endedStates.includes(batch.state)
   return {
     id: batch.id,
     type: 'message_batch',
