@@ -29,7 +29,7 @@ export type BatchDeps = {
   readonly store: BatchStore
   readonly files: FileStore
   readonly models: Pick<Catalogue, 'find'>
-  /** Sends a line as a request of its owner, behind those of callers that wait. Rejects only for an aborted signal. */
+  /** Sends a line as a request of its owner, behind those of callers that wait. Rejects when there is no reply, such as for an aborted signal. */
   send(line: SentLine): Promise<LineReply>
   /** The owner of the key with this hash, any caller without one; undefined: the key does not exist any more. */
   findPrincipal(keyHash: string | undefined): Principal | undefined

@@ -1,4 +1,5 @@
 import { isObject } from '../base/json.ts'
+import { messageOf } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/request.ts'
 import type { BatchUsage, LineResult } from '../contract/server/batches.ts'
 import type { LineReply } from './deps.ts'
@@ -19,10 +20,19 @@ export function outcomeOf({ status, requestId, body, retryAfterMs }: LineReply, 
   if (passing.has(status) && attempts + 1 < maxAttempts) {
     return { type: 'again', afterMs: retryAfterMs ?? firstPauseMs * 4 ** attempts, attempts: attempts + 1 }
   }
-  const isSuccess = status >= 200 && status < 300
-  const usage = isSuccess ? usageOf(body) : undefined
-  const ending = isSuccess ? 'succeeded' : 'errored'
+  const ending = isSuccess({ status }) ? 'succeeded' : 'errored'
+  const usage = ending === 'succeeded' ? usageOf(body) : undefined
   return { type: 'ended', result: { ending, status, requestId, reply: body, ...(usage !== undefined && { usage }) } }
+}
+
+export function isSuccess({ status }: Pick<LineReply, 'status'>): boolean {
+  return status >= 200 && status < 300
+}
+
+/** A request without a reply, as a reply. */
+export function failureOf(error: unknown): LineReply {
+  const body = { error: { message: messageOf(error), type: 'server_error', code: null, param: null } }
+  return { status: 500, requestId: '', body: JSON.stringify(body) }
 }
 
 /** The usage in a reply of any of the protocols of lines. */

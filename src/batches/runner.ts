@@ -3,7 +3,7 @@ import type { ModelViewer } from '../contract/principal.ts'
 import type { SchedulerLoad } from '../contract/scheduler.ts'
 import type { Batch, ClaimedLine, LineResult } from '../contract/server/batches.ts'
 import { type BatchDeps, leaseMs } from './deps.ts'
-import { outcomeOf } from './line-outcome.ts'
+import { failureOf, isSuccess, outcomeOf } from './line-outcome.ts'
 import { finalize, readInput } from './transitions.ts'
 
 /** How often leases are renewed and batches of other processes are found. */
@@ -226,8 +226,9 @@ export class BatchRunner {
         running.stop.abort()
       }
       const sent = { endpoint: batch.endpoint, body: line.body, principal, signal: running.stop.signal }
-      const reply = await send({ ...sent, ...(running.yields < maxYields && { onWanted }) }).catch(() => undefined)
-      if (reply === undefined || running.stop.signal.aborted) {
+      const reply = await send({ ...sent, ...(running.yields < maxYields && { onWanted }) }).catch(failureOf)
+      // A reply that was complete before the stop is kept.
+      if (running.stop.signal.aborted && !isSuccess(reply)) {
         if (isWanted) this.#yields.set(keyOf(line), running.yields + 1)
         if (isWanted || this.#isClosed) return await this.#giveBack(line, line.attempts, 0)
         return this.#finish(line, { ending: 'cancelled' })

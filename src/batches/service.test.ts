@@ -122,6 +122,33 @@ describe('a line of a batch', () => {
     expect(sent).toHaveLength(3)
   })
 
+  test('is sent again when there is no reply, and is not cancelled by that', async () => {
+    const { run, ended } = await open({ send: (_, attempt) => (attempt === 1 ? Promise.reject(new Error('lost')) : reply(200)) })
+    expect((await ended(await run([bodyOf('one')]))).counts).toMatchObject({ succeeded: 1, cancelled: 0 })
+  })
+
+  test('keeps a reply that was complete before its batch was cancelled', async () => {
+    let cancel = async () => undefined as unknown
+    const { batches, run, ended } = await open({
+      send: async ({ signal }) => {
+        await cancel()
+        await until(() => signal.aborted)
+        return reply(200)
+      },
+    })
+    let begin = () => undefined as unknown
+    const begun = new Promise((resolve) => {
+      begin = () => resolve(undefined)
+    })
+    const batch = await run([bodyOf('one')])
+    cancel = async () => {
+      await batches.cancel('ann', 'openai', batch.id)
+      begin()
+    }
+    await begun
+    expect(await ended(batch)).toMatchObject({ state: 'cancelled', counts: { succeeded: 1, cancelled: 0 } })
+  })
+
   test('waits when its key has reached a limit, and the batch shows why', async () => {
     let isOver = false
     const message = 'the limit of this key is reached'
