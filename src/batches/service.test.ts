@@ -231,6 +231,7 @@ describe('a batch', () => {
     await until(async () => (await stateOf(batch)).state === 'running')
     nowMs += dayMs
     batches.start()
+    await until(async () => (await stateOf(batch)).counts.expired > 0)
     release()
     const done = await ended(batch)
     expect(done.state).toBe('expired')
