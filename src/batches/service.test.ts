@@ -216,6 +216,24 @@ describe('a line of a batch', () => {
 })
 
 describe('a batch', () => {
+  test('of requests that were not all stored when their process died fails', async () => {
+    const { batches, store, ended } = await open({ send: () => reply(200) })
+    const given = {
+      endpoint: '/v1/messages',
+      windowMs: dayMs,
+      requests: [{ customId: 'one', body: bodyOf('one') }],
+      nameOf: () => '',
+    }
+    const { leaseUntilMs: _, ...batch } = await batches.createFromRequests(ann, given)
+    const half: Batch = { ...batch, id: 'msgbatch_half', state: 'validating', leaseUntilMs: Date.now() - 1 }
+    await store.create(half)
+    batches.start()
+    expect(await ended(half)).toMatchObject({
+      state: 'failed',
+      faults: [{ message: expect.stringContaining('send them again') }],
+    })
+  })
+
   test('whose time is over expires: what has not begun is not run', async () => {
     let nowMs = Date.now()
     let release: () => void = () => undefined

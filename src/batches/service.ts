@@ -9,6 +9,8 @@ import { LineCheck } from './read-lines.ts'
 import { BatchRunner } from './runner.ts'
 import { cancelling, hasEnded, openLines } from './states.ts'
 
+/** How long the requests of a batch may take to be stored. */
+const storedWithinMs = 300_000
 /** Lines for one call of the store. */
 const pageLines = 500
 const ids: Readonly<Record<BatchForm, string>> = { openai: 'batch_', anthropic: 'msgbatch_' }
@@ -83,8 +85,8 @@ export class Batches {
       const message = faults.slice(0, 5).map((fault) => fault.message)
       throw new AppError('invalid-request', `${message.join('; ')}${more}`, { param: first.param })
     }
-    // Nobody runs it before all of its lines are there.
-    const lease = { state: 'validating' as const, leaseUntilMs: Number.MAX_SAFE_INTEGER }
+    // Nobody runs it before all of its lines are there; if this process dies before, it fails.
+    const lease = { state: 'validating' as const, leaseUntilMs: wallClock() + storedWithinMs }
     const batch: Batch = { ...this.#newBatch(principal, 'anthropic', windowMs), endpoint, ...lease }
     await store.create(batch)
     for (let start = 0; start < lines.length; start += pageLines)

@@ -12,7 +12,7 @@ const pageBytes = 8 * 1024 * 1024
 /** Reads the lines of a batch from its file. It fails with all faults, or its lines wait from then on. */
 export async function readInput(deps: BatchDeps, batch: Batch): Promise<void> {
   const { store, files, wallClock } = deps
-  const { id, owner, inputFileId = '', endpoint, keyHash } = batch
+  const { id, owner, inputFileId, endpoint, keyHash } = batch
   const principal = deps.findPrincipal(keyHash)
   const keepLease = createLease(deps, id)
   let waiting: BatchLine[] = []
@@ -28,6 +28,9 @@ export async function readInput(deps: BatchDeps, batch: Batch): Promise<void> {
   // Another process may have read a part.
   await store.deleteLines(id)
   try {
+    if (inputFileId === undefined) {
+      throw new AppError('invalid-request', 'the server ended before all requests were stored: send them again')
+    }
     if (principal === undefined) throw new AppError('unauthorized', 'the API key that created the batch does not exist any more')
     const rules = { endpoint, maxLineBytes: deps.maxLineBytes, refuseModel: refuseModelFor(deps, principal) }
     const faults = await readLines(await files.content(owner, inputFileId), rules, (line) => {
