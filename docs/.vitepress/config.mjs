@@ -46,42 +46,50 @@ export default {
     outline: [2, 3],
     nav: [
       { text: 'Tutorial', link: '/docs/tutorial' },
-      { text: 'Errors', link: '/docs/errors' },
-      { text: 'Settings', link: '/docs/settings' },
-      { text: 'Protocols', link: '/docs/protocols' },
+      { text: 'Settings', link: '/docs/reference/settings' },
+      { text: 'Errors', link: '/docs/reference/errors' },
+      { text: 'Protocols', link: '/docs/reference/protocols' },
     ],
     sidebar: [
-      group('Start', docs('tutorial', 'install', 'comparison', 'troubleshooting'), false),
-      group('How to', all('docs/guides'), false),
+      group('Start', docs('install', 'tutorial', 'troubleshooting'), false),
       group(
-        'Protocols',
-        docs('protocols', 'strictness', 'errors', 'clients', 'ollama', 'compatibility', 'tool-formats', 'templates'),
+        'Agents and clients',
+        docs('agents', 'guides/agents-on-a-local-model', 'guides/open-webui', 'guides/sillytavern', 'page', 'ollama'),
+        false,
       ),
+      group(
+        'Requests',
+        docs('guides/structured-output', 'tools', 'media', 'guides/stop-means-stop', 'cancelling', 'guides/overnight'),
+      ),
+      group(
+        'Run a server',
+        docs('configuration', 'keys', 'operating', 'guides/behind-nginx', 'lifecycle', 'residency', 'gpu', 'tracing'),
+      ),
+      group('Run a fleet', docs('guides/three-vllms', 'guides/kubernetes', 'clusters', 'fallback', 'versions')),
       group('Engines', all('docs/engines')),
-      group(
-        'Features',
-        docs('tools', 'media', 'cancelling', 'fallback', 'versions', 'lifecycle', 'residency', 'agents', 'page', 'library'),
-      ),
-      group(
-        'Operation',
-        docs('operating', 'settings', 'configuration', 'keys', 'limits', 'cli', 'clusters', 'metrics', 'tracing', 'gpu'),
-      ),
+      group('In your program', docs('library', 'guides/in-your-server', 'guides/test-an-agent')),
       {
-        text: 'Library',
+        text: 'API of the library',
         collapsed: true,
         items: [
           { text: 'dragoman', link: '/docs/api/index' },
           { text: 'dragoman/testing', link: '/docs/api/testing' },
         ],
       },
-      group('Inside', [
-        'ARCHITECTURE',
-        'CONTRIBUTING',
-        'SECURITY',
-        ...docs('how-a-request-travels', 'design/parser-decisions', 'performance', 'claims', 'recorded-runs', 'releasing'),
-        'CHANGELOG',
+      group('Reference', [
+        ...docs(
+          'reference/settings',
+          'reference/cli',
+          'reference/errors',
+          'reference/limits',
+          'reference/metrics',
+          'reference/clients',
+        ),
+        ...docs('reference/strictness', 'reference/compatibility', 'reference/tool-formats', 'reference/templates', 'comparison'),
       ]),
-      group('Decisions', all('docs/decisions')),
+      group('Fields of each protocol', [...docs('reference/protocols'), ...all('docs/reference/protocols')]),
+      group('For contributors', ['ARCHITECTURE', 'CONTRIBUTING', 'SECURITY', ...all('docs/inside'), 'CHANGELOG']),
+      group('Decisions', all('docs/inside/decisions')),
     ],
   },
 }

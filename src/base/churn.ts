@@ -7,7 +7,7 @@ const fewest = 256
  * V8 links each table that a Map or a Set has outgrown to the next one. Once a table is among the old objects, where a full collection puts
  * it, young collections keep all tables after it, with their entries: each request lives until the next full collection, and the one after
  * that begins the same anew. A server of short requests used a quarter more processor time for each of them from its first full collection
- * on (docs/decisions/0041). A new Map begins without such a link.
+ * on (docs/inside/decisions/0041). A new Map begins without such a link.
  */
 export class ChurnMap<Key, Value> {
   #map = new Map<Key, Value>()

@@ -2,7 +2,7 @@
  * Receives events in order. A returned promise is back-pressure: the next event must wait until it resolves. When it throws or
  * rejects, the emitter stops and fails with the same error.
  *
- * Not an iterator, so that most events pass all layers in the tick in which their bytes arrived (docs/decisions/0021).
+ * Not an iterator, so that most events pass all layers in the tick in which their bytes arrived (docs/inside/decisions/0021).
  */
 export type Emit<Event> = (event: Event) => Promise<void> | undefined
 

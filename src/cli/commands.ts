@@ -34,7 +34,7 @@ type LaunchFlags = ServerFlags & { model?: string; protocol?: string; print?: bo
 /** Settings of a server that a command starts for itself. */
 const ownServer: ConfigFlags = { port: '0', host: '127.0.0.1', workers: '1', logLevel: 'error' }
 
-/** The commands and their arguments: the help, docs/cli.md and the completions of shells are made from them. */
+/** The commands and their arguments: the help, docs/reference/cli.md and the completions of shells are made from them. */
 export const program = new Command('dragoman')
   .description('Serves language models over public protocols, with llama.cpp or on other servers.')
   .version(version)

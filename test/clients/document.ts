@@ -16,7 +16,7 @@ a server, and its reply read as the client reads it. A test writes this page and
 
 `
 
-/** docs/clients.md: a row for each client and protocol. */
+/** docs/reference/clients.md: a row for each client and protocol. */
 export function renderClients(judged: readonly Judged[]): string {
   const rows = new Map<string, Judged[]>()
   for (const one of judged) {

@@ -4,7 +4,7 @@ import { fieldsOf, type Recording, routeOf } from './recording.ts'
 
 /** What a client reads of the replies of a route, and throws for. */
 type Reading = {
-  /** As docs/clients.md names it. */
+  /** As docs/reference/clients.md names it. */
   readonly protocol: string
   readonly route: RegExp
   /** Absent: a client reads the status alone. */

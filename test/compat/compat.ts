@@ -1,4 +1,4 @@
-// npm run compat [-- [--mutants] PREFIXES OR IDS]: tries all rows, or these, prints their verdicts, and writes docs/compatibility.md.
+// npm run compat [-- [--mutants] PREFIXES OR IDS]: tries all rows, or these, prints their verdicts, and writes docs/reference/compatibility.md.
 // With `--mutants`, it breaks the behaviours behind them instead, and counts what is noticed.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { buildProgram } from '../support/process/built-program.ts'
@@ -9,7 +9,7 @@ import { type Fault, idOf } from './run-rows.ts'
 import { systems } from './systems.ts'
 import { tryRows } from './try-rows.ts'
 
-const path = 'docs/compatibility.md'
+const path = 'docs/reference/compatibility.md'
 const root = process.cwd()
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 const asked = process.argv.slice(2).filter((one) => one !== '--mutants')

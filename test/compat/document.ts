@@ -14,7 +14,7 @@ files; what a request cannot show has a test, which it runs. It writes this page
 - **missing**: not there.
 `
 
-/** docs/compatibility.md. */
+/** docs/reference/compatibility.md. */
 export function compatibilityDocument(systems: readonly System[]): string {
   const counted = [...verdicts].reverse()
   const totals = systems.map((system) => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-const rows = read('docs/claims.md')
+const rows = read('docs/inside/claims.md')
   .split('\n')
   .filter((line) => line.startsWith('|') && !/^\| (claim|-)/.test(line))
   .map((line) => line.split('|').map((cell) => cell.trim()))
@@ -20,5 +20,5 @@ test.each(rows.map(([, claim = '', evidence = '']) => ({ claim, evidence })))('$
   }
   const [, run] = /^\[recorded\]\(recorded-runs\.md\): (.+)$/.exec(evidence) ?? []
   expect(run).toBeDefined()
-  expect(read('docs/recorded-runs.md')).toContain(run)
+  expect(read('docs/inside/recorded-runs.md')).toContain(run)
 })

@@ -9,7 +9,7 @@ import { configSchema } from '../../src/config/schema.ts'
 
 const root = new URL('../../', import.meta.url).pathname
 const files = ['README.md', ...readdirSync(join(root, 'docs'), { recursive: true }).map((name) => `docs/${String(name)}`)].filter(
-  (name) => name.endsWith('.md') && !name.startsWith('docs/decisions/'),
+  (name) => name.endsWith('.md') && !name.startsWith('docs/inside/decisions/'),
 )
 const settings = new Set(Object.keys(configSchema.shape))
 

@@ -11,8 +11,8 @@ test.each([
   ['cli.md', 'the commands as they are defined', () => commandsDocument(program)],
   ['errors.md', 'each failure with its statuses', errorsDocument],
   ['settings.md', 'the settings as the schema describes them', settingsDocument],
-])('docs/%s has %s', async (name, _, document) => {
-  await expect(document()).toMatchFileSnapshot(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url)))
+])('docs/reference/%s has %s', async (name, _, document) => {
+  await expect(document()).toMatchFileSnapshot(fileURLToPath(new URL(`../../docs/reference/${name}`, import.meta.url)))
 })
 
 test('each record of a measurement is named by a document', () => {

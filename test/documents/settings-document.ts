@@ -27,7 +27,7 @@ export function settingsDocument(): string {
   const intro = `# Settings
 
 Every setting of \`dragoman.yaml\`, from the schema that checks it; \`dragoman config --schema\` prints the schema, \`config --check\` checks a file, and
-\`config init\` begins one. [configuration.md](configuration.md) says how the settings work together, and which environment variables there are.
+\`config init\` begins one. [configuration.md](../configuration.md) says how the settings work together, and which environment variables there are.
 \`NAME\` is a key that you choose, \`[]\` an element of a list. A value in bold is the default. What several settings have in common is listed once, at the
 first of them.`
   const made = Object.entries(sections).map(([name, schema]) => section(name, schema.description, page.rowsOf(schema, name)))

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 
 /** Pages that lead through the code and the files of deploy/. */
 const pages = [
-  'docs/how-a-request-travels.md',
+  'docs/inside/how-a-request-travels.md',
   'docs/install.md',
   'docs/operating.md',
-  'docs/releasing.md',
+  'docs/inside/releasing.md',
   'SECURITY.md',
   'CONTRIBUTING.md',
 ]
@@ -36,8 +36,8 @@ describe.each(pages)('%s', (page) => {
 })
 
 test('the walk names a file for each of its steps', () => {
-  const text = readFileSync(new URL('../../docs/how-a-request-travels.md', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('../../docs/inside/how-a-request-travels.md', import.meta.url), 'utf8')
   const steps = text.split(/^ ?\d+\. /m).slice(1)
   expect(steps).toHaveLength(13)
-  for (const step of steps) expect(step).toContain('](../src/')
+  for (const step of steps) expect(step).toContain('](../../src/')
 })

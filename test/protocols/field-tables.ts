@@ -6,24 +6,44 @@ import { chapters } from '../../src/http/openapi/chapters.ts'
 import type { Body } from '../../src/http/openapi/operation.ts'
 import { markdownTable } from './markdown-table.ts'
 
-type Protocol = { readonly title: string; readonly route: string; readonly fields: readonly Field[] }
+type Section = { readonly title: string; readonly route: string; readonly fields: readonly Field[] }
 
-/** Each body once, with its first route; /openapi.json has the others. */
-const first = new Map<Body, Protocol>()
-for (const { operations } of chapters) {
+/** The pages of the field tables: file name, title, and the routes that they describe. */
+const pages: readonly (readonly [name: string, title: string, isThere: (tag: string, path: string) => boolean])[] = [
+  ['openai-chat', 'OpenAI chat completions', (_, path) => path.startsWith('/v1/chat/completions')],
+  ['openai-completions', 'OpenAI completions', (_, path) => path.startsWith('/v1/completions')],
+  ['openai-responses', 'OpenAI Responses', (_, path) => path.startsWith('/v1/responses')],
+  ['openai-other', 'OpenAI: embeddings, reranking, decisions and speech', (tag) => tag === 'OpenAI'],
+  ['anthropic', 'Anthropic Messages', (tag) => tag === 'Anthropic'],
+  ['ollama', 'Ollama', (tag) => tag === 'Ollama'],
+  ['llama-server', 'llama-server', (tag) => tag === 'llama-server'],
+  ['llama-stack', 'llama-stack', (tag) => tag === 'llama-stack'],
+  ['tabbyapi', 'tabbyAPI', (tag) => tag === 'tabbyAPI'],
+  ['unsloth', 'Unsloth Studio', (tag) => tag === 'Unsloth Studio'],
+  ['others', 'KoboldAI, LM Studio, MLC-LLM and Dragoman', () => true],
+]
+
+/** Each body once, with its first route, by page; /openapi.json has the other routes. */
+const sections = new Map<string, Section[]>(pages.map(([name]) => [name, []]))
+const seen = new Set<Body>()
+for (const { tag, operations } of chapters) {
   for (const [route, { title, body }] of Object.entries(operations)) {
-    if (body?.fields !== undefined && !first.has(body)) first.set(body, { title, route, fields: body.fields })
+    if (body?.fields === undefined || seen.has(body)) continue
+    seen.add(body)
+    const [name = ''] = pages.find(([, , isThere]) => isThere(tag, route.split(' ')[1] ?? '')) ?? []
+    sections.get(name)?.push({ title, route, fields: body.fields })
   }
 }
-const protocols: readonly Protocol[] = [
-  ...first.values(),
-  { title: 'OpenAI Responses: messages over a WebSocket', route: 'GET /v1/responses', fields: clientEventFields },
-  { title: 'Ollama: `options` of chat and generate', route: 'POST /api/chat', fields: nestedOptionFields },
-]
+sections
+  .get('openai-responses')
+  ?.push({ title: 'OpenAI Responses: messages over a WebSocket', route: 'GET /v1/responses', fields: clientEventFields })
+sections
+  .get('ollama')
+  ?.push({ title: 'Ollama: `options` of chat and generate', route: 'POST /api/chat', fields: nestedOptionFields })
 
 const introduction = `# Protocols
 
-Every request field that Dragoman knows, and what it does with it. The server reads the same tables. A running server describes its routes, with types,
+Every request field that Dragoman knows, and what it does with it, on a page for each protocol. The server reads the same tables. A running server describes its routes, with types,
 examples and replies, at \`/docs\` for people and at \`/openapi.json\` (OpenAPI 3.1) for programs.
 
 - **used**: it changes the reply, or how it can be cancelled, or is passed on to a server that generates it.
@@ -38,8 +58,8 @@ with different values are refused. The header also names \`messages[].name\`, \`
 (\`enable_thinking\`, \`thinking\`, \`preserve_thinking\`), \`verbosity\` and the variables of \`template_vars\` where the model's chat template, as
 far as it is known, or the server behind the model has no use for them; an effort switches thinking on where there is a switch.
 
-Where another model serves than the one that was asked for, the header \`x-dragoman-served-model\` names it: a [fallback](fallback.md) or a
-[version](versions.md).
+Where another model serves than the one that was asked for, the header \`x-dragoman-served-model\` names it: a [fallback](../fallback.md) or a
+[version](../versions.md).
 
 A request for more output than the context has room for beside its prompt gets what there is: the answer ends as one that its limit has
 truncated (\`length\`; Messages: \`model_context_window_exceeded\`), and the header \`x-dragoman-shortened\` has the field and both numbers:
@@ -85,18 +105,37 @@ about how many tokens no cache can have: \`x-dragoman-prefix: messages[3];part=t
 remembers, in Anthropic's and OpenAI's words. Turns of different keys are never compared.
 `
 
-/** The content of `docs/protocols.md`. */
-export function renderProtocols(): string {
-  return [introduction, ...protocols.map(renderProtocol)].join('\n')
+/** The content of `docs/reference/protocols.md`. */
+export function renderIndex(): string {
+  const rows = pages.map(([name, title]) => [
+    `[${title}](protocols/${name}.md)`,
+    sections
+      .get(name)
+      ?.map(({ route }) => code(route))
+      .join(', ') ?? '',
+  ])
+  return `${introduction}\n## The fields of each protocol\n\n${markdownTable(['page', 'routes with a body'], rows)}`
 }
 
-function renderProtocol({ title, route, fields }: Protocol): string {
-  return `## ${title}\n\n\`${route}\`\n\n${renderProtocolTable(fields)}`
+/** The pages below `docs/reference/protocols`: file name and content. */
+export function renderPages(): readonly (readonly [name: string, text: string])[] {
+  return pages.map(([name, title]) => {
+    const tables = (sections.get(name) ?? []).map(renderSection)
+    return [name, `# ${title}: fields\n\n[How to read the tables](../protocols.md)\n\n${tables.join('\n')}`]
+  })
 }
 
-/** The table as markdown for `docs/protocols.md`. */
-export function renderProtocolTable(fields: readonly Field[]): string {
-  const rows = fields.map((field) => [spellings(field).map(code).join(', '), describeTreatment(field), field.note])
+function renderSection({ title, route, fields }: Section): string {
+  return `## ${title}\n\n\`${route}\`\n\n${renderTable(fields)}`
+}
+
+/** Links in notes are relative to `docs`. */
+function renderTable(fields: readonly Field[]): string {
+  const rows = fields.map((field) => [
+    spellings(field).map(code).join(', '),
+    describeTreatment(field),
+    field.note.replaceAll(/\]\((?=[a-z])/g, '](../../'),
+  ])
   return markdownTable(['field', 'treatment', 'note'], rows)
 }
 

@@ -53,10 +53,10 @@ const decoders: Readonly<Record<keyof typeof strictnessTables, (body: object) =>
   },
 }
 
-const hint = 'docs/strictness.md is out of date; regenerate it with: npm run unit -- test/protocols -u'
+const hint = 'docs/reference/strictness.md is out of date; regenerate it with: npm run unit -- test/protocols -u'
 
-test('docs/strictness.md is what the tables say', async () => {
-  await expect(renderStrictness(), hint).toMatchFileSnapshot('../../docs/strictness.md')
+test('docs/reference/strictness.md is what the tables say', async () => {
+  await expect(renderStrictness(), hint).toMatchFileSnapshot('../../docs/reference/strictness.md')
 })
 
 const names = [

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { createMetrics, type DeclaredMetric } from './metrics.ts'
 
-const page = fileURLToPath(new URL('../../../docs/metrics.md', import.meta.url))
+const page = fileURLToPath(new URL('../../../docs/reference/metrics.md', import.meta.url))
 
 function table(metrics: readonly DeclaredMetric[]): string {
   const rows = [
@@ -20,7 +20,7 @@ function table(metrics: readonly DeclaredMetric[]): string {
   return [write(head), write(widths.map((width) => '-'.repeat(width))), ...body.map(write)].join('\n')
 }
 
-test('docs/metrics.md lists the metrics that are served', async () => {
+test('docs/reference/metrics.md lists the metrics that are served', async () => {
   const { declared } = createMetrics({ readLoad: () => [], version: '1', processMetrics: false })
   const [start, end] = ['<!-- metrics -->\n\n', '<!-- /metrics -->']
   const text = readFileSync(page, 'utf8')

@@ -53,7 +53,7 @@ type AppMetrics = Metrics & {
 /** Gauges named like counters, which Prometheus' own checks criticize. */
 const misnamed = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total']
 
-/** Declares every metric once. docs/metrics.md lists them. */
+/** Declares every metric once. docs/reference/metrics.md lists them. */
 export function createMetrics({ readLoad, version, readSpans, processMetrics = true }: MetricsOptions): AppMetrics {
   const registry = new Registry()
   const httpRequests = addCounter(registry, {

@@ -10,7 +10,7 @@ const promptFields: readonly Field[] = [
   used('system', "text or text blocks; Claude Code's billing block is left out"),
   used(
     'tools',
-    "the client's, also `bash_*`, `text_editor_*`, `memory_*`, `computer_*`; a deferred one is described where a `tool_reference` finds it; deferred ones before that are ignored and listed; `web_search_*`, `web_fetch_*`, `code_execution_*` and `mcp_toolset` run here for keys that may use [tools](tools.md); for others, they are refused, or left out and listed where agents declare them by habit: [strictness](strictness.md)",
+    "the client's, also `bash_*`, `text_editor_*`, `memory_*`, `computer_*`; a deferred one is described where a `tool_reference` finds it; deferred ones before that are ignored and listed; `web_search_*`, `web_fetch_*`, `code_execution_*` and `mcp_toolset` run here for keys that may use [tools](tools.md); for others, they are refused, or left out and listed where agents declare them by habit: [strictness](reference/strictness.md)",
   ),
   used('tool_choice', '`auto`, `any`, `tool`, `none`; `disable_parallel_tool_use`; a tool that is not run here is refused'),
   used(

@@ -64,7 +64,7 @@ const openaiFields: readonly Field[] = [
   ),
   used(
     'tools',
-    'functions, `custom` tools, namespaces of both, and a `tool_search` that the client runs; `web_search`, `code_interpreter` and `mcp` run here for keys that may use [tools](tools.md); of the others that OpenAI runs or defines, those that agents declare by habit are left out and listed, the rest is refused: [strictness](strictness.md)',
+    'functions, `custom` tools, namespaces of both, and a `tool_search` that the client runs; `web_search`, `code_interpreter` and `mcp` run here for keys that may use [tools](tools.md); of the others that OpenAI runs or defines, those that agents declare by habit are left out and listed, the rest is refused: [strictness](reference/strictness.md)',
   ),
   used('top_logprobs', '0 to 20; above 0, output texts have log-probabilities'),
   sharedOpenaiFields.topP,

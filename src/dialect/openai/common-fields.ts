@@ -20,7 +20,7 @@ export const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
 
 export const promptTemplateField: Field = used(
   'prompt_template',
-  'a name from `GET /v1/templates`: the chat template of this request alone, for keys with the scope `admin` ([templates](templates.md#a-template-for-one-request))',
+  'a name from `GET /v1/templates`: the chat template of this request alone, for keys with the scope `admin` ([templates](reference/templates.md#a-template-for-one-request))',
 )
 
 export const promptCacheFields: readonly Field[] = [

@@ -87,7 +87,7 @@ function readValues(
     const [unknown] = checkFields(fieldIndex, wire)
     if (unknown !== undefined) {
       const field = formatPath([unknown])
-      const message = `${field} ${preview(given[unknown])} is not a request field that a preset can set; see docs/protocols.md`
+      const message = `${field} ${preview(given[unknown])} is not a request field that a preset can set; see docs/reference/protocols.md`
       throw new AppError('invalid-request', message, { param: field })
     }
     const chat = readChat(given, { isForced })

@@ -12,7 +12,7 @@ type Properties = Record<string, Json>
 export function withFields(schema: Json, { fields = [], filledIn = [] }: Body): Json {
   const properties: Properties = { ...(schema.properties as Properties | undefined) }
   for (const field of fields) {
-    // Nested fields are in docs/protocols.md.
+    // Nested fields are in docs/reference/protocols.md.
     if (/[.[]/.test(field.name)) continue
     for (const name of spellings(field)) {
       properties[name] = { ...(properties[name] ?? shapeOf(field)), description: describe(field, name) }

@@ -36,7 +36,7 @@ const absent: readonly AbsentProtocol[] = [
 export function replyOfAbsentProtocol(path: string, served: readonly string[]): ErrorReply | undefined {
   const protocol = absent.find(({ paths }) => paths.test(path))
   return protocol?.encode(
-    `Dragoman does not speak ${protocol.name} (${path}); it serves ${served.join(', ')}; see docs/protocols.md`,
+    `Dragoman does not speak ${protocol.name} (${path}); it serves ${served.join(', ')}; see docs/reference/protocols.md`,
   )
 }
 

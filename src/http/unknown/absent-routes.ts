@@ -38,7 +38,7 @@ const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
   },
   {
     paths: /^\/api\/(data-recipe|datasets|export|mcp|providers|rag|settings|train)(\/|$)/,
-    why: "of Unsloth Studio's APIs, only inference is served: see docs/compatibility.md",
+    why: "of Unsloth Studio's APIs, only inference is served: see docs/reference/compatibility.md",
   },
 ]
 

@@ -296,7 +296,7 @@ describe('recognising formats', () => {
 
   test('the documentation lists every name', () => {
     const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
-    const listed = [...read('docs/tool-formats.md').matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name)
+    const listed = [...read('docs/reference/tool-formats.md').matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name)
     expect(listed.filter((name) => name !== 'toolFormat')).toEqual([...toolFormatNames].sort())
   })
 

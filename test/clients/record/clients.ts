@@ -25,7 +25,7 @@ type ClientSetup = {
 }
 
 export type Client = {
-  /** As docs/clients.md names it. */
+  /** As docs/reference/clients.md names it. */
   readonly title: string
   readonly packages: Packages
   readonly steps: (place: ClientSetup) => readonly Step[]

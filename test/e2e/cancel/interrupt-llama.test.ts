@@ -16,7 +16,7 @@ import { watchPasses } from '../../support/llama/watch-passes.ts'
 
 const modelPath = fileURLToPath(new URL('../../../models/dragoman-tiny.gguf', import.meta.url))
 const silent = { onProgress: () => undefined, onWarning: () => undefined, onLog: () => undefined }
-/** Larger steps round otherwise (docs/decisions/0020): how fast the machine is would then decide about texts. */
+/** Larger steps round otherwise (docs/inside/decisions/0020): how fast the machine is would then decide about texts. */
 const largestStep = 32
 const prompt = Array.from({ length: 700 }, (_, index) => 11 + ((index * 7) % 50))
 

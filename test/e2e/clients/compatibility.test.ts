@@ -7,10 +7,10 @@ import { type Servers, startServers } from '../../compat/servers.ts'
 import { testIsThere } from '../../compat/shown-by.ts'
 import { systems } from '../../compat/systems.ts'
 
-const hint = 'docs/compatibility.md is out of date; regenerate it with: npm run compat'
+const hint = 'docs/reference/compatibility.md is out of date; regenerate it with: npm run compat'
 
-test('docs/compatibility.md is what the rows say', async () => {
-  await expect(compatibilityDocument(systems), hint).toMatchFileSnapshot('../../../docs/compatibility.md')
+test('docs/reference/compatibility.md is what the rows say', async () => {
+  await expect(compatibilityDocument(systems), hint).toMatchFileSnapshot('../../../docs/reference/compatibility.md')
 })
 
 test('no row is there twice', () => {

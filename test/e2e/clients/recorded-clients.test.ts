@@ -28,9 +28,10 @@ describe('requests of real clients are answered as they read it', () => {
     expect(verdict.faults).toEqual([])
   })
 
-  test('docs/clients.md says what became of them', async () => {
-    const hint = 'docs/clients.md is out of date; regenerate it with: npx vitest run --project e2e test/e2e/clients/recorded -u'
-    await expect(renderClients(judged), hint).toMatchFileSnapshot('../../../docs/clients.md')
+  test('docs/reference/clients.md says what became of them', async () => {
+    const hint =
+      'docs/reference/clients.md is out of date; regenerate it with: npx vitest run --project e2e test/e2e/clients/recorded -u'
+    await expect(renderClients(judged), hint).toMatchFileSnapshot('../../../docs/reference/clients.md')
   })
 })
 

@@ -151,7 +151,7 @@ describe('choices on two slots', () => {
   let loaded: WorkerModel
   let pool: SlotPool<WorkerModel['slots'][number]>
   let prompt: Uint32Array
-  // Larger steps round otherwise (docs/decisions/0020): how fast the machine is would then decide about texts.
+  // Larger steps round otherwise (docs/inside/decisions/0020): how fast the machine is would then decide about texts.
   const pacer = new PrefillPacer({ largestStep: 32 })
   const running = { cancelled: () => false, paused: () => undefined }
   beforeAll(async () => {

@@ -47,17 +47,20 @@ describe.skipIf(!isInstalled)(`the site of the documents${hint}`, () => {
   test('finds each code of an error, each setting and each metric', async () => {
     const index = await searchIndex(site)
     const settings = Array.from(
-      readFileSync(join(root, 'docs/settings.md'), 'utf8').matchAll(/^- `([^`]+)`/gm),
+      readFileSync(join(root, 'docs/reference/settings.md'), 'utf8').matchAll(/^- `([^`]+)`/gm),
       ([, name]) => name,
     )
-    const metrics = Array.from(readFileSync(join(root, 'docs/metrics.md'), 'utf8').matchAll(/^\| `(\w+)/gm), ([, name]) => name)
+    const metrics = Array.from(
+      readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8').matchAll(/^\| `(\w+)/gm),
+      ([, name]) => name,
+    )
     const wanted = [
       ...errorCodes.map((code) => [code, 'errors']),
       ...settings.map((name = '') => [name.split('.').at(-1) ?? '', 'settings']),
       ...metrics.map((name = '') => [name, 'metrics']),
     ] as const
     const isFound = ([words, page]: readonly [string, string] | readonly string[]) =>
-      index.search(words ?? '', { combineWith: 'AND', prefix: true }).some(({ id }) => id.includes(`/docs/${page}`))
+      index.search(words ?? '', { combineWith: 'AND', prefix: true }).some(({ id }) => id.includes(`/docs/reference/${page}`))
     expect(wanted.length).toBeGreaterThan(200)
     expect(wanted.filter((each) => !isFound(each))).toEqual([])
   })

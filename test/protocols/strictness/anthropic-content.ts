@@ -68,7 +68,7 @@ export const contentRows: readonly StrictnessRow[] = [
       role: 'user',
       content: [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://a.example/a.png' } }],
     }),
-    note: 'fetched here, by the rules of [media](media.md)',
+    note: 'fetched here, by the rules of [media](../media.md)',
   },
   {
     what: 'an image or a document in base64 without `media_type`',

@@ -98,7 +98,7 @@ export const contentRows: readonly StrictnessRow[] = [
       role: 'user',
       content: [byUrl('image', 'https://a.example/a.png'), byUrl('image', 'https://a.example/a.png')],
     }),
-    note: 'fetched here, by the rules of [media](media.md); never by a server behind a model',
+    note: 'fetched here, by the rules of [media](../media.md); never by a server behind a model',
   },
   {
     what: '`audio_url` and `video_url`',

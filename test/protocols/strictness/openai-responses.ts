@@ -157,7 +157,7 @@ const parts: readonly StrictnessRow[] = [
       role: 'user',
       content: [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://a.example/a.png' } }],
     }),
-    note: 'fetched here, by the rules of [media](media.md)',
+    note: 'fetched here, by the rules of [media](../media.md)',
   },
   {
     what: 'an unknown `detail`',

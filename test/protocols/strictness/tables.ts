@@ -41,7 +41,7 @@ What is tolerated or healed without an effect is named in \`x-dragoman-ignored\`
 request.
 `
 
-/** The content of `docs/strictness.md`. */
+/** The content of `docs/reference/strictness.md`. */
 export function renderStrictness(): string {
   return [introduction, ...Object.values(strictnessTables).map(renderTable)].join('\n')
 }

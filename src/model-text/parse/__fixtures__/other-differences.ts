@@ -1,4 +1,4 @@
-/** Why an answer is read differently here; docs/design/parser-decisions.md explains each reason. */
+/** Why an answer is read differently here; docs/inside/parser-decisions.md explains each reason. */
 export type DifferenceReason =
   | 'after-call'
   | 'error'

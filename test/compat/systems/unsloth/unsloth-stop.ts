@@ -173,9 +173,9 @@ const toolCall: Request = {
   },
 }
 
-/** The rules of docs/cancelling.md, with their tests. */
+/** The rules of docs/inside/cancel-rules.md, with their tests. */
 const rules: readonly Row[] = [
-  ...readFileSync('docs/cancelling.md', 'utf8').matchAll(/^\| (C\d+b?) +\| (.+?) +\| `((?:src|test)\/[^`]+)` +\|$/gm),
+  ...readFileSync('docs/inside/cancel-rules.md', 'utf8').matchAll(/^\| (C\d+b?) +\| (.+?) +\| `((?:src|test)\/[^`]+)` +\|$/gm),
 ].map(([, rule = '', expects = '', path = '']) => {
   const id = rule.toLowerCase()
   const requests = requestsOf(rule, id)
@@ -243,6 +243,6 @@ const further: readonly Row[] = [
 export const unslothStop: System = {
   title: "Unsloth Studio's stop button",
   prefix: 'C',
-  introduction: 'The rules of [cancelling.md](cancelling.md).',
+  introduction: 'The rules of [cancelling](../inside/cancel-rules.md).',
   groups: [{ title: 'rules', rows: [...rules, ...further] }],
 }

@@ -199,7 +199,7 @@ function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {
 
 /**
  * All cores but one: llama.cpp's threads spin between steps, and anything else that runs on their cores, such as the server's event
- * loop, slows them down by a factor of 2 to 30 (measured; docs/decisions/0003).
+ * loop, slows them down by a factor of 2 to 30 (measured; docs/inside/decisions/0003).
  */
 function defaultThreads(mathCores: number): number {
   return Math.max(1, Math.min(mathCores, availableParallelism()) - 1)

@@ -15,7 +15,7 @@ import type { Drafter, DraftRequest } from './speculation.ts'
 
 type Settings = NonNullable<LoadOptions['draft']>
 
-/** Defaults. Longer or less certain drafts are rejected too often (docs/decisions/0036). */
+/** Defaults. Longer or less certain drafts are rejected too often (docs/inside/decisions/0036). */
 const defaults = { maxTokens: 8, minTokens: 0, minProbability: 0.6 }
 /** The share of a round for the draft model to read a step of new text; the rest is for the model itself. */
 const readingShare = 0.5

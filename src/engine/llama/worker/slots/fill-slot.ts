@@ -7,7 +7,7 @@ import { type OwnedTokens, reusable, type Slot, sharedPrefix } from './slots.ts'
 
 /**
  * llama.cpp copies all cells of a sequence, used or not. Copying this many cells takes about as long as reading one token (measured;
- * docs/decisions/0020).
+ * docs/inside/decisions/0020).
  */
 const cellsPerToken = 128
 

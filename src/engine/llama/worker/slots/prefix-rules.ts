@@ -9,7 +9,7 @@ export type StoredPrefix = OwnedTokens & {
 }
 
 /**
- * Computing this many tokens takes longer than restoring a prefix (measured; docs/decisions/0038). A smaller gain is worth neither a read
+ * Computing this many tokens takes longer than restoring a prefix (measured; docs/inside/decisions/0038). A smaller gain is worth neither a read
  * nor a write.
  */
 const worthTokens = 64
