@@ -42,28 +42,56 @@ export default {
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   buildEnd: copyLinkedFiles,
   themeConfig: {
-    search: { provider: 'local', options: { detailedView: true } },
+    search: {
+      provider: 'local',
+      options: {
+        detailedView: true,
+        // Notes for contributors and records of benchmarks would hide what users look for.
+        _render: (text, env, markdown) =>
+          /^(?:bench|docs\/inside|src|test)\//.test(env.relativePath) ? '' : markdown.render(text, env),
+      },
+    },
     outline: [2, 3],
     nav: [
       { text: 'Tutorial', link: '/docs/tutorial' },
+      { text: 'Documents', link: '/docs/README' },
       { text: 'Settings', link: '/docs/reference/settings' },
       { text: 'Errors', link: '/docs/reference/errors' },
       { text: 'Protocols', link: '/docs/reference/protocols' },
     ],
     sidebar: [
-      group('Start', docs('install', 'tutorial', 'troubleshooting'), false),
+      group('Start', docs('install', 'tutorial', 'guides/which-model', 'troubleshooting', 'glossary'), false),
       group(
         'Agents and clients',
-        docs('agents', 'guides/agents-on-a-local-model', 'guides/open-webui', 'guides/sillytavern', 'page', 'ollama'),
+        docs('guides/agents', 'guides/open-webui', 'guides/sillytavern', 'page', 'ollama', 'guides/coming-from'),
         false,
       ),
       group(
         'Requests',
-        docs('guides/structured-output', 'tools', 'media', 'guides/stop-means-stop', 'cancelling', 'guides/overnight'),
+        docs(
+          'guides/structured-output',
+          'tools',
+          'guides/embeddings',
+          'guides/pictures',
+          'media',
+          'guides/stop-means-stop',
+          'cancelling',
+          'guides/overnight',
+        ),
       ),
       group(
         'Run a server',
-        docs('configuration', 'keys', 'operating', 'guides/behind-nginx', 'lifecycle', 'residency', 'gpu', 'tracing'),
+        docs(
+          'configuration',
+          'keys',
+          'operating',
+          'guides/docker',
+          'guides/behind-nginx',
+          'lifecycle',
+          'residency',
+          'gpu',
+          'tracing',
+        ),
       ),
       group('Run a fleet', docs('guides/three-vllms', 'guides/kubernetes', 'clusters', 'fallback', 'versions')),
       group('Engines', all('docs/engines')),

@@ -14,8 +14,8 @@ test.each([
   expect(said).toBe(`the context of m is 16384 tokens, and ${need}`)
 })
 
-test('docs/agents.md has what each agent needs', () => {
-  const page = readFileSync(new URL('../../../docs/agents.md', import.meta.url), 'utf8')
+test('docs/guides/agents.md has what each agent needs', () => {
+  const page = readFileSync(new URL('../../../docs/guides/agents.md', import.meta.url), 'utf8')
   const rows = [...page.matchAll(/^\| `(\w+)` +\| (\d+) +\| (\d*) +\| (\d+) +\|$/gm)].map(([, name, ...numbers]) => [
     name,
     ...numbers.map(Number),

@@ -44,6 +44,38 @@ describe.skipIf(!isInstalled)(`the site of the documents${hint}`, () => {
     expect(dead).toEqual([])
   })
 
+  test.each([
+    ['close an embedded server', 'docs/guides/in-your-server'],
+    ['AppError code', 'docs/library'],
+    ['createDragoman options', 'docs/api'],
+    ['docker run', 'docs/guides/docker'],
+    ['coming from ollama', 'docs/guides/coming-from'],
+    ['litellm model_list', 'docs/guides/coming-from'],
+    ['which model memory', 'docs/guides/which-model'],
+    ['embeddings rerank', 'docs/guides/embeddings'],
+    ['picture', 'docs/guides/pictures'],
+    ['slot meaning', 'docs/glossary'],
+    ['claude code', 'docs/guides/agents'],
+    ['context too short', 'docs/guides/agents'],
+    ['nginx', 'docs/guides/behind-nginx'],
+    ['kubernetes', 'docs/guides/kubernetes'],
+    ['backup restore', 'docs/operating'],
+    ['make key', 'docs/keys'],
+    ['json schema', 'docs/guides/structured-output'],
+    ['mcp server', 'docs/tools'],
+    ['cancel_id', 'docs/cancelling'],
+    ['test agent without model', 'docs/guides/test-an-agent'],
+  ])('finds the page for "%s" among the first ten', async (words, page) => {
+    // As the search box of VitePress asks.
+    const options = { fuzzy: 0.2, prefix: true, boost: { title: 4, text: 2, titles: 1 } }
+    const found = (await searchIndex(site)).search(words, options).map(({ id }) => id.replace(/#.*/, ''))
+    const pages = [...new Set(found)].slice(0, 10)
+    expect(
+      pages.some((id) => id.includes(`/${page}`)),
+      pages.join(' '),
+    ).toBe(true)
+  })
+
   test('finds each code of an error, each setting and each metric', async () => {
     const index = await searchIndex(site)
     const settings = Array.from(
