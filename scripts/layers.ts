@@ -187,6 +187,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'registry/names': ground,
   'registry/gguf': [...ground, 'registry/names'],
   'registry/fetch': [...ground, 'registry/gguf', 'registry/names'],
+  'registry/runtimes': [...ground, 'registry/fetch', 'registry/names'],
   config: [...ground, 'registry/*', 'media', 'model-text/formats'],
   lifecycle: [...ground, 'config', 'jinja', 'registry/*'],
   'http/body': [...ground, 'dialect/wire'],

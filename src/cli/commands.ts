@@ -11,6 +11,7 @@ import { type Shell, shells } from './completion/shells.ts'
 import { drain } from './drain.ts'
 import { deleteKey, type KeyPlace, listKeys, type NewKeyFlags, newKey } from './keys.ts'
 import { replay } from './replay.ts'
+import { addRuntimeCommands } from './runtimes/commands.ts'
 import { type LoadFlags, load as loadModel, ps, unload } from './servers/load.ts'
 import { commandName } from './terminal/command-name.ts'
 import { reportServeFailure } from './terminal/console.ts'
@@ -319,6 +320,8 @@ keys
   .argument('<key>', 'the id or the name of the key')
   .option('-c, --config <file>', 'configuration file')
   .action(async (key: string, { config }: { config?: string }) => withKeys(config, ({ made }) => deleteKey(made, key)))
+
+addRuntimeCommands(program, (config) => load({ config }))
 
 const config = program
   .command('config')

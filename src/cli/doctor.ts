@@ -114,14 +114,17 @@ async function checkStore(config: LoadedConfig): Promise<Finding> {
 
 /** What reads pictures and sounds here, and which models have a projector for that. */
 async function* checkMedia(config: LoadedConfig): AsyncGenerator<Finding, void, void> {
-  const { findLibrary, llamaServer } = sensesHere(config)
+  const { findLibrary, findServer } = sensesHere(config)
+  const llamaServer = findServer()
   const name = 'media'
   const library = findLibrary()
   const advice = 'only models that read them need it: `npm run senses` builds it, with cmake and a C++ compiler'
   if (library !== undefined) yield { name, result: 'ok', detail: `the embedded engine reads pictures and sounds: ${library}` }
   else {
     const instead =
-      llamaServer === undefined ? 'and there is no llama-server on PATH' : `so ${llamaServer} runs models that read them`
+      llamaServer === undefined
+        ? 'and there is no llama-server: `dragoman runtime get` fetches one'
+        : `so ${llamaServer} runs models that read them`
     const detail = `the library for pictures and sounds is not here, ${instead}`
     yield { name, result: 'warn', detail, advice }
   }

@@ -18,6 +18,7 @@ const live = new Set([
   'builtinModel',
   'limits',
   'memory',
+  'runtimes',
   'sampling',
   'templates',
   'requestTemplates',

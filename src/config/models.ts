@@ -121,13 +121,14 @@ export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelCo
       return { ...model, ...template, ...resolveOthers(model, folders), source }
     }
     case 'llama-server': {
+      const { binary } = model
       return {
         ...model,
         ...template,
         ...resolveOthers(model, folders),
         source: locateAll(model.source, folders),
         // A name without slashes is looked up on PATH.
-        binary: /[\\/]/.test(model.binary) ? resolvePath(model.binary, folders) : model.binary,
+        ...(binary !== undefined && { binary: /[\\/]/.test(binary) ? resolvePath(binary, folders) : binary }),
       }
     }
     case 'fake': {

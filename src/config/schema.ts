@@ -34,6 +34,7 @@ import {
   sources,
 } from './sections/model-fields.ts'
 import { remoteModel } from './sections/remote-schema.ts'
+import { runtimes } from './sections/runtimes-schema.ts'
 import { sampling } from './sections/sampling-schema.ts'
 import { storage } from './sections/storage-schema.ts'
 import { serverTools } from './sections/tools-schema.ts'
@@ -353,6 +354,7 @@ export const configSchema = z.strictObject({
   models,
   modelsFolder: modelsFolder.exactOptional(),
   builtinModel,
+  runtimes: runtimes.prefault({}),
   sampling: sampling.prefault({}),
   templates: templates.exactOptional(),
   requestTemplates,

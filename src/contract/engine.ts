@@ -92,6 +92,8 @@ export type EngineFacts = {
   readonly modalities?: { readonly image: boolean; readonly audio: boolean; readonly video?: boolean }
   /** Why it reads no media although it could, or although a caller may expect it, and what to do. */
   readonly mediaProblem?: string
+  /** What runs it in the place of the configured engine, and why. */
+  readonly runsOn?: string
 }
 
 /** The options that a rendered conversation depends on; the tool choice can decide which tools are shown. */

@@ -32,12 +32,12 @@ test.skipIf(llamaServerBinary === undefined)(
       locateFiles: (signal) => fetchFiles(config, { home, signal }),
       findTemplate: async () => undefined,
       sharing: { room: () => roomFor(8e9, 1) },
-      senses: { findLibrary: () => undefined, llamaServer: llamaServerBinary },
+      senses: { findLibrary: () => undefined, findServer: () => llamaServerBinary },
     })
     onTestFinished(() => engine.close())
     await engine.ensureReady(never)
     expect(engine.facts.modalities).toEqual({ image: true, audio: false, video: false })
-    expect(said).toContainEqual(expect.stringContaining(`${llamaServerBinary} runs it`))
+    expect(said).toContainEqual(expect.stringContaining(`it runs on ${llamaServerBinary}, since it has a multimodal projector`))
   },
   60_000,
 )

@@ -21,6 +21,8 @@ type LlamaServerParts = {
   readonly locateFiles: LocateFiles
   readonly findTemplate: FindTemplate
   readonly sharing: Pick<MemorySharing, 'room'>
+  /** The program; asked before each start. */
+  readonly findBinary: () => string
 }
 
 /**
@@ -35,7 +37,7 @@ const reasoningArgument = /^(?:-rea|--reasoning|--chat[-_]template[-_]kwargs)(?:
 /** An engine that runs a configured llama-server as a child process. Nothing is started yet. */
 export function createLlamaServer(
   config: LlamaServerModelConfig,
-  { log, converter, locateFiles, findTemplate, sharing }: LlamaServerParts,
+  { log, converter, locateFiles, findTemplate, sharing, findBinary }: LlamaServerParts,
 ): Engine {
   const { id, slots, defaults, adapters = [], args } = config
   let separatesMedia = false
@@ -44,19 +46,20 @@ export function createLlamaServer(
     log,
     locate: async (signal) => {
       const files = await locateFiles(signal)
+      const binary = findBinary()
       const { mmprojPath } = files
       separatesMedia = mmprojPath !== undefined && withoutSeparators.has((await readProjector(mmprojPath))?.type)
       const template = await findTemplate()
       const named = template && { chatTemplatePath: template.path, chatTemplateName: template.name }
-      const plan = { ...planOf(config, files), ...named }
+      const plan = { ...planOf(config, files), binary, ...named }
       const room = sharing.room()
       const withCache = async (complete: ServerPlan): Promise<ServerPlan> => {
-        if (!(await knowsArgument(config.binary, '--cache-ram'))) return complete
+        if (!(await knowsArgument(binary, '--cache-ram'))) return complete
         const { bytes } = await serverNeed(complete)
         return { ...complete, promptCacheBytes: promptCacheBytes(room.budgetBytes - bytes) }
       }
       if (config.contextLength !== undefined) return withCache({ ...plan, contextLength: config.contextLength })
-      const freeBytes = config.gpuLayers === 0 ? 0 : await freeDeviceBytes(config.binary)
+      const freeBytes = config.gpuLayers === 0 ? 0 : await freeDeviceBytes(binary)
       const context = await defaultContext(plan, onGpu(room, freeBytes))
       if (context !== undefined) log.info({ model: id }, `context: ${describeContext(context)}`)
       return withCache({ ...plan, contextLength: context?.contextLength ?? usualContext })
@@ -81,11 +84,10 @@ export function createLlamaServer(
   })
 }
 
-function planOf(config: LlamaServerModelConfig, files: ModelFiles): Omit<ServerPlan, 'contextLength'> {
-  const { binary, slots, threads, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, chatTemplate, args } = config
+function planOf(config: LlamaServerModelConfig, files: ModelFiles): Omit<ServerPlan, 'contextLength' | 'binary'> {
+  const { slots, threads, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, chatTemplate, args } = config
   return {
     ...files,
-    binary,
     slots,
     flashAttention,
     extraArguments: args,

@@ -159,7 +159,7 @@ export class ModelSet {
   #summarize(model: Registered): ModelSummary {
     const { id, aliases, engine, isAwaitingFile, resident } = model
     const { ownedBy, kind = kindOf(engine.facts), createdAtMs = model.createdAtMs, ...listed } = model.config?.listed ?? {}
-    const { contextLength = listed.contextLength, modalities, mediaProblem } = engine.facts
+    const { contextLength = listed.contextLength, modalities, mediaProblem, runsOn } = engine.facts
     const standIn = isAwaitingFile && engine.state.type === 'failed' ? this.#standInOf(id)?.id : undefined
     const servers = engine.capabilities.fleet?.replicas()
     return {
@@ -176,6 +176,7 @@ export class ModelSet {
       ...(kind !== undefined && { kind }),
       ...(modalities !== undefined && { modalities }),
       ...(mediaProblem !== undefined && { mediaProblem }),
+      ...(runsOn !== undefined && { runsOn }),
       ...(servers !== undefined && { servers }),
       ...(model.versions !== undefined && { versions: model.versions }),
     }

@@ -42,7 +42,7 @@ export function openModels(config: LoadedConfig, surroundings: Surroundings) {
   const drains = new Drains()
   const checks = new SharedChecks(siblings)
   const ejections = new SharedEjections(everyone)
-  const senses = { findLibrary: findSenses, llamaServer: findLlamaServer(config.models) }
+  const senses = { findLibrary: findSenses, findServer: () => findLlamaServer(config.models, { home }) }
   const factory = {
     ...given,
     home,

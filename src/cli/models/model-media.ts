@@ -5,8 +5,8 @@ import type { LoadedConfig } from '../../config/load.ts'
 import type { ModelWithFiles } from '../../lifecycle/fetch-files.ts'
 
 /** What reads media on this machine, for models of this configuration. */
-export function sensesHere({ models }: Pick<LoadedConfig, 'models'>) {
-  return { findLibrary: findSenses, llamaServer: findLlamaServer(models) }
+export function sensesHere({ models, home }: Pick<LoadedConfig, 'models' | 'home'>) {
+  return { findLibrary: findSenses, findServer: () => findLlamaServer(models, { home }) }
 }
 
 /** Describes the media that a model reads here, in words, and why not more; undefined if its files do not show it yet. */

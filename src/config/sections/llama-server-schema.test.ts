@@ -10,7 +10,6 @@ const problems = (more: object) => {
 
 test('only a source is required', () => {
   expect(llamaServerModel.parse(minimal)).toMatchObject({
-    binary: 'llama-server',
     source: [{ type: 'path', path: '/m.gguf' }],
     slots: 4,
     flashAttention: 'auto',

@@ -44,8 +44,11 @@ export const llamaServerModel = z
     binary: z
       .string()
       .min(1)
-      .default('llama-server')
-      .describe('The program: a path, or a name without slashes that is looked up on PATH.'),
+      .exactOptional()
+      .describe(
+        'The program: a path, or a name without slashes that is looked up on PATH. Absent: the build that `dragoman runtime` has fetched and ' +
+          'uses, or `llama-server` on PATH.',
+      ),
     source: sources,
     sha256: sha256.exactOptional(),
     mmproj: mmproj.exactOptional(),

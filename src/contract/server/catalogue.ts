@@ -15,6 +15,8 @@ export type ModelSummary = {
   /** What it reads besides text, and why not more, as far as known. */
   readonly modalities?: NonNullable<EngineFacts['modalities']>
   readonly mediaProblem?: string
+  /** What runs it in the place of the configured engine, and why. */
+  readonly runsOn?: string
   readonly state: EngineState
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]

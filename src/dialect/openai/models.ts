@@ -6,7 +6,17 @@ import type { Model, ModelDetail, ModelList } from './replies.ts'
 /** A model as the model routes list it. */
 export type ModelEntry = Pick<
   ModelSummary,
-  'id' | 'aliases' | 'createdAtMs' | 'contextLength' | 'ownedBy' | 'kind' | 'servers' | 'versions' | 'modalities' | 'mediaProblem'
+  | 'id'
+  | 'aliases'
+  | 'createdAtMs'
+  | 'contextLength'
+  | 'ownedBy'
+  | 'kind'
+  | 'servers'
+  | 'versions'
+  | 'modalities'
+  | 'mediaProblem'
+  | 'runsOn'
 > & {
   readonly state: Pick<EngineState, 'type'>
   /** Absent: the model has no file here. */
@@ -14,11 +24,11 @@ export type ModelEntry = Pick<
 }
 
 /**
- * OpenAI's model object; `context_length`, `kind`, `state`, `aliases` and `media_problem` are ours, `architecture` is OpenRouter's, and the
+ * OpenAI's model object; `context_length`, `kind`, `state`, `aliases`, `media_problem` and `runs_on` are ours, `architecture` is OpenRouter's, and the
  * rest is Unsloth Studio's.
  */
 export function encodeModel(entry: ModelEntry): Model {
-  const { id, aliases, createdAtMs, contextLength, ownedBy, kind, modalities, mediaProblem, state, file = {} } = entry
+  const { id, aliases, createdAtMs, contextLength, ownedBy, kind, modalities, mediaProblem, runsOn, state, file = {} } = entry
   const { quantization, contextLength: longest, trainedContextLength } = file
   return {
     id,
@@ -32,6 +42,7 @@ export function encodeModel(entry: ModelEntry): Model {
     ...(quantization !== undefined && { quant: quantization }),
     ...(modalities !== undefined && { architecture: { input_modalities: inputsOf(modalities), output_modalities: ['text'] } }),
     ...(mediaProblem !== undefined && { media_problem: mediaProblem }),
+    ...(runsOn !== undefined && { runs_on: runsOn }),
     state: state.type,
     loaded: state.type === 'ready',
     aliases,

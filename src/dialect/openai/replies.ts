@@ -56,6 +56,7 @@ const modelShape = {
   kind: oneOf(['chat', 'embeddings', 'rerank', 'other']).optional(),
   architecture: object({ input_modalities: texts, output_modalities: texts }).optional(),
   media_problem: text.optional(),
+  runs_on: text.optional(),
   state: text,
   loaded: flag,
   aliases: texts,

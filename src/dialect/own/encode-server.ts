@@ -16,6 +16,8 @@ export type ShownModel = {
   readonly abilities: readonly string[]
   /** The kind of its engine. */
   readonly engine?: string
+  /** What runs it in the place of that engine, and why. */
+  readonly runsOn?: string
   /** Added by a load; an unload removes it. */
   readonly isAdded?: true
   readonly quantization?: string
@@ -62,7 +64,7 @@ export function encodeServer({ version, models, loads, memory, devices, can }: S
 
 function encodeModel(model: ShownModel): WireModel {
   const { id, aliases, state, load, contextLength, trainedContextLength, abilities, engine, isAdded } = model
-  const { quantization, fileBytes, resident, servers } = model
+  const { runsOn, quantization, fileBytes, resident, servers } = model
   return {
     id,
     aliases,
@@ -76,6 +78,7 @@ function encodeModel(model: ShownModel): WireModel {
     ...(contextLength !== undefined && { context_length: contextLength }),
     ...(trainedContextLength !== undefined && { native_context_length: trainedContextLength }),
     ...(engine !== undefined && { engine }),
+    ...(runsOn !== undefined && { runs_on: runsOn }),
     ...(isAdded === true && { added: true }),
     ...(quantization !== undefined && { quantization }),
     ...(fileBytes !== undefined && { file_bytes: fileBytes }),

@@ -67,6 +67,7 @@ const model = object({
   context_length: number.optional(),
   native_context_length: number.optional(),
   engine: text.optional(),
+  runs_on: text.optional(),
   added: flag.optional(),
   quantization: text.optional(),
   file_bytes: number.optional(),

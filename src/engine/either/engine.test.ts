@@ -103,6 +103,45 @@ test('videos are read as pictures, and other kinds are refused', async () => {
   expect(() => engine.checkMedia(withPart('audio'))).toThrow('its multimodal projector has no part for them')
 })
 
+test('a model that the first engine cannot run moves to the second, and nobody sees the failure', async () => {
+  const first = scripted()
+  const second = scripted({ modalities: seeing })
+  const failing: Engine = {
+    ...first.engine,
+    onState: first.engine.onState,
+    get state() {
+      return first.engine.state
+    },
+    ensureReady: async () => {
+      first.become({ type: 'failed', reason: 'unknown' })
+      throw new Error('unknown')
+    },
+    prepare: async () => {
+      await failing.ensureReady(never)
+      throw new Error('unreachable')
+    },
+  }
+  const asked: unknown[] = []
+  const engine = new EitherEngine({
+    id: 'm',
+    first: failing,
+    createSecond: () => second.engine,
+    look: async () => ({ engine: 'first' }),
+    isForSecond: (reason) => reason === 'unknown',
+    choose: async (_, failure) => {
+      asked.push(failure)
+      return failure === undefined ? { engine: 'first' } : { engine: 'second', runsOn: 'a server, since …' }
+    },
+  })
+  const states: string[] = []
+  engine.onState(({ type }) => states.push(type))
+  await Promise.all([engine.ensureReady(never), engine.prepare(withPart('image'), never)])
+  expect(asked).toEqual([undefined, 'unknown'])
+  expect(second.notes).toContain('load')
+  expect(states).not.toContain('failed')
+  expect(engine.facts).toMatchObject({ runsOn: 'a server, since …', modalities: seeing })
+})
+
 test('a model that is unloaded during the choice does not start', async () => {
   const { engine, second, states } = either([{ engine: 'second' }])
   const loading = engine.ensureReady(never)

@@ -12,6 +12,8 @@ export type EngineChoice = {
   readonly modalities?: NonNullable<EngineFacts['modalities']>
   /** Why it reads no media, and what to do. */
   readonly mediaProblem?: string
+  /** What runs it in the place of the first, and why. */
+  readonly runsOn?: string
 }
 
 type EitherOptions = {
@@ -21,8 +23,10 @@ type EitherOptions = {
   readonly createSecond: () => Engine
   /** The choice as far as it is known without a network. */
   look(): Promise<EngineChoice>
-  /** Chooses before a start. Rejects only with the signal's reason. */
-  choose(signal: AbortSignal): Promise<EngineChoice>
+  /** Whether the first engine failed for a reason that the second may not have. */
+  isForSecond?(reason: string): boolean
+  /** Chooses before a start, or after the first engine failed in that way. Rejects only with the signal's reason. */
+  choose(signal: AbortSignal, failure?: string): Promise<EngineChoice>
 }
 
 /** Runs a model on one of two engines. The choice is made before each start: what it depends on may change while the model is unloaded. */
@@ -66,18 +70,18 @@ export class EitherEngine implements Engine {
 
   get facts(): EngineFacts {
     const { modalities: loaded, ...facts } = this.#current.facts
-    const { modalities: expected, mediaProblem } = this.#choice ?? {}
+    const { modalities: expected, mediaProblem, runsOn } = this.#choice ?? {}
     const modalities = this.state.type === 'ready' ? loaded : expected
     return {
       ...facts,
       ...(modalities !== undefined && { modalities }),
       ...(mediaProblem !== undefined && { mediaProblem }),
+      ...(runsOn !== undefined && { runsOn }),
     }
   }
 
   async ensureReady(signal: AbortSignal, admit?: Admit): Promise<void> {
-    await this.#settle(signal)
-    await this.#current.ensureReady(signal, admit)
+    await this.#ask(async (engine) => engine.ensureReady(signal, admit), signal)
   }
 
   checkMedia(request: Pick<GenerationRequest, 'prompt'>): void {
@@ -94,8 +98,7 @@ export class EitherEngine implements Engine {
   }
 
   async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
-    await this.#settle(signal)
-    return this.#current.prepare(request, signal)
+    return this.#ask((engine) => engine.prepare(request, signal), signal)
   }
 
   async unload(options: { readonly drainMs: number }): Promise<void> {
@@ -108,22 +111,42 @@ export class EitherEngine implements Engine {
     await Promise.all([this.#options.first.close(), this.#second?.close()])
   }
 
+  /** Asks the engine that runs the model, and the second one if the first cannot run it. */
+  async #ask<T>(question: (engine: Engine) => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (isAtRest(this.#current.state)) this.#begin()
+    await this.#settled(signal)
+    const asked = this.#current
+    try {
+      return await question(asked)
+    } catch (error) {
+      await this.#settled(signal)
+      if (this.#current === asked) throw error
+      return question(this.#current)
+    }
+  }
+
   /** Resolves when the engine that runs the model is known. */
-  async #settle(signal: AbortSignal): Promise<void> {
-    if (this.#choosing === undefined && !isAtRest(this.#current.state)) return
-    this.#choosing ??= this.#choose().finally(() => {
+  async #settled(signal: AbortSignal): Promise<void> {
+    if (this.#choosing !== undefined) await orAborted(this.#choosing, signal)
+  }
+
+  #begin(failure?: string): void {
+    if (this.#choosing !== undefined) return
+    const choosing = this.#choose(failure).finally(() => {
       this.#choosing = undefined
       // All who waited may have left: then no engine starts.
       setImmediate(() => this.#show(this.#current.state))
     })
-    await orAborted(this.#choosing, signal)
+    // Those who wait get the reason.
+    choosing.catch(() => undefined)
+    this.#choosing = choosing
   }
 
-  async #choose(): Promise<void> {
+  async #choose(failure: string | undefined): Promise<void> {
     this.#stop = new AbortController()
     const { signal } = this.#stop
     this.#observed.current = { type: 'starting' }
-    const choice = await this.#options.choose(signal)
+    const choice = await this.#options.choose(signal, failure)
     signal.throwIfAborted()
     this.#choice = choice
     if (choice.engine === 'second') this.#second ??= this.#follow(this.#options.createSecond())
@@ -140,9 +163,15 @@ export class EitherEngine implements Engine {
 
   #follow(engine: Engine): Engine {
     engine.onState((state) => {
-      if (engine === this.#current) this.#show(state)
+      if (engine !== this.#current) return
+      if (engine === this.#options.first && this.#isForSecond(state)) this.#begin(state.reason)
+      else this.#show(state)
     })
     return engine
+  }
+
+  #isForSecond(state: EngineState): state is Extract<EngineState, { type: 'failed' }> {
+    return state.type === 'failed' && isAtRest(state) && this.#options.isForSecond?.(state.reason) === true
   }
 
   #show(state: EngineState): void {

@@ -8,7 +8,7 @@ type StartEnd = { readonly binary: string; readonly description: string; readonl
 /** Explains why a server did not start, from its exit and its last lines. */
 export function explainExit({ binary, description, lastLines }: StartEnd): StartFailure {
   if (/ENOENT/.test(description))
-    return failed(`${binary} was not found; set \`binary\` to where llama-server is, or put it on PATH`)
+    return failed(`${binary} was not found: \`dragoman runtime get\` fetches a llama-server; or set \`binary\` to where yours is`)
   if (/EACCES/.test(description)) return failed(`${binary} may not be run (${description})`)
   const text = lastLines.join('\n')
   if (/couldn't bind|couldn't start HTTP listener|address already in use/i.test(text)) return { type: 'port-taken' }

@@ -12,6 +12,8 @@ export type DownloadOptions = {
   /** The path of the complete, verified file; until then it is `<target>.part`. */
   readonly target: string
   readonly sha256?: string | undefined
+  /** Who says that checksum; absent: the configuration. */
+  readonly sha256Origin?: string | undefined
   readonly bearerToken?: string | undefined
   readonly accessHint?: string | undefined
   /** Timeout for the headers of each response. */
@@ -135,17 +137,20 @@ async function receive(options: DownloadOptions, { file, watchdog, oldPart }: Tr
 }
 
 /** Collects the expected size and checksums. Throws when the checksums disagree, or when there is nothing to verify against. */
-function expect({ sha256 }: DownloadOptions, { response, host, linkedSha256 }: FileResponse): Expectation {
+function expect(
+  { sha256, sha256Origin = 'the configuration' }: DownloadOptions,
+  { response, host, linkedSha256 }: FileResponse,
+): Expectation {
   const encoding = response.headers.get('content-encoding') ?? 'identity'
   if (encoding !== 'identity') {
     throw new AppError('model-unavailable', `${host} sent the file encoded as ${encoding}, which was not accepted`)
   }
   if (sha256 !== undefined && linkedSha256 !== undefined && sha256 !== linkedSha256) {
-    const message = `the configuration expects SHA-256 ${sha256}, but the file at ${host} has ${linkedSha256}`
+    const message = `${sha256Origin} expects SHA-256 ${sha256}, but the file at ${host} has ${linkedSha256}`
     throw new AppError('model-unavailable', message)
   }
   const checksums = []
-  if (sha256 !== undefined) checksums.push({ sha256, origin: 'the configuration' })
+  if (sha256 !== undefined) checksums.push({ sha256, origin: sha256Origin })
   else if (linkedSha256 !== undefined) checksums.push({ sha256: linkedSha256, origin: host })
   const sizeBytes = announcedSize(response)
   if (sizeBytes === undefined && checksums.length === 0) {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import { isTrustedUrl, type RepositorySource, type Source } from '../names/sources.ts'
 import { createWatchdog, requestFile } from './file-request.ts'
+import { readText, requestJson } from './request-json.ts'
 
 type FileSource = Extract<Source, { type: 'hf' }>
 
@@ -66,7 +67,12 @@ export async function listRepository(
       }
       const { response, host } = await requestFile(request, watchdog)
       watchdog.within(responseTimeoutMs, `${host} did not send its list of files within ${responseTimeoutMs / 1000} s`)
-      const text = await readText(response, { host, mostBytes: Math.min(leftBytes, maxPageBytes), signal: watchdog.signal })
+      const text = await readText(response, {
+        host,
+        mostBytes: Math.min(leftBytes, maxPageBytes),
+        signal: watchdog.signal,
+        tooLong: () => notAList(host),
+      })
       leftBytes -= Buffer.byteLength(text)
       const entries = readPage(text, host)
       for (const { type, path, size } of entries) if (type === 'file') files.push({ path, sizeBytes: size ?? 0 })
@@ -83,39 +89,8 @@ export async function requestHub(
   path: string,
   { env, signal, responseTimeoutMs }: ListOptions,
 ): Promise<{ readonly body: unknown; readonly host: string }> {
-  const watchdog = createWatchdog(signal)
-  try {
-    const request = { url: `${trustedBase(env)}${path}`, ...huggingFaceAccess(env), missing: 'no such list', responseTimeoutMs }
-    const { response, host } = await requestFile(request, watchdog)
-    watchdog.within(responseTimeoutMs, `${host} did not send its reply within ${responseTimeoutMs / 1000} s`)
-    const text = await readText(response, { host, mostBytes: maxPageBytes, signal: watchdog.signal })
-    return { body: JSON.parse(text), host }
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new AppError('model-unavailable', 'the reply is not JSON', { cause: error })
-    throw error
-  } finally {
-    watchdog.end()
-  }
-}
-
-type Reading = { readonly host: string; readonly mostBytes: number; readonly signal: AbortSignal }
-
-async function readText({ body }: Response, { host, mostBytes, signal }: Reading): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  let length = 0
-  try {
-    for await (const bytes of body ?? []) {
-      length += bytes.byteLength
-      if (length > mostBytes) throw notAList(host)
-      text += decoder.decode(bytes, { stream: true })
-    }
-  } catch (error) {
-    if (signal.aborted) throw signal.reason
-    if (error instanceof AppError) throw error
-    throw new AppError('model-unavailable', `the connection to ${host} was lost; try again`, { cause: error })
-  }
-  return text
+  const access = huggingFaceAccess(env)
+  return requestJson({ url: `${trustedBase(env)}${path}`, ...access, missing: 'no such list', responseTimeoutMs }, signal)
 }
 
 function readPage(text: string, host: string): z.infer<typeof pageSchema> {

@@ -67,6 +67,8 @@ export type Model = {
   readonly context_length?: number
   readonly native_context_length?: number
   readonly engine?: string
+  /** What runs it in the place of that engine, and why. */
+  readonly runs_on?: string
   readonly added?: boolean
   readonly quantization?: string
   readonly file_bytes?: number

@@ -191,6 +191,7 @@ export const placeTexts = {
       id: 'Name',
       aliases: 'Also called',
       engine: 'Engine',
+      runsOn: 'Runs on',
       file: 'File',
       native: 'Trained for',
       unloads: 'Unloads',

@@ -18,16 +18,20 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 const model = (name: string) => modelFromSource({ type: 'path', path: join(folder, name) }, 'm')
-const here = { hasLibrary: false, hasServer: false, mayMove: true }
+const here = { hasLibrary: false, llamaServer: undefined as string | undefined, mayMove: true }
 const choose = (name: string, situation: Partial<typeof here>, more: object = {}) =>
   chooseEngine({ config: { ...model(name), ...more }, home: folder, ...here, ...situation })
 const seeing = { image: true, audio: false, video: false }
 const blind = { image: false, audio: false, video: false }
 
 test.each([
-  ['the library reads media', { hasLibrary: true, hasServer: true }, { engine: 'first', modalities: seeing }],
-  ['a llama-server stands in for the library', { hasServer: true }, { engine: 'second', modalities: seeing }],
-  ['a model that must stay reads text', { hasServer: true, mayMove: false }, { engine: 'first', modalities: blind }],
+  ['the library reads media', { hasLibrary: true, llamaServer: '/bin/llama-server' }, { engine: 'first', modalities: seeing }],
+  ['a llama-server stands in for the library', { llamaServer: '/bin/llama-server' }, { engine: 'second', modalities: seeing }],
+  [
+    'a model that must stay reads text',
+    { llamaServer: '/bin/llama-server', mayMove: false },
+    { engine: 'first', modalities: blind },
+  ],
   ['without both, text is read', {}, { engine: 'first', modalities: blind }],
 ])('with a projector, %s', async (_, situation, expected) => {
   expect(await choose('m.gguf', situation)).toMatchObject(expected)
@@ -36,14 +40,14 @@ test.each([
 test('the reason names the command, and a llama-server only where that would help', async () => {
   const command = expect.stringContaining('run `npm run senses`')
   expect((await choose('m.gguf', {})).mediaProblem).toEqual(command)
-  expect((await choose('m.gguf', {})).mediaProblem).toMatch(/put a llama-server on PATH$/)
+  expect((await choose('m.gguf', {})).mediaProblem).toMatch(/`dragoman runtime get`, which fetches a llama-server for it$/)
   const bound = await choose('m.gguf', { mayMove: false })
   expect(bound.mediaProblem).toEqual(command)
-  expect(bound.mediaProblem).not.toContain('PATH')
+  expect(bound.mediaProblem).not.toContain('runtime get')
 })
 
 test('a model without a projector, or with none by its configuration, reads text, and the reason says which', async () => {
-  const all = { hasLibrary: true, hasServer: true }
+  const all = { hasLibrary: true, llamaServer: '/bin/llama-server' }
   expect(await choose('text.gguf', all)).toMatchObject({ engine: 'first', modalities: blind, mediaProblem: /set `mmproj`/ })
   const none = await choose('m.gguf', all, { mmproj: 'none' })
   expect(none).toMatchObject({ engine: 'first', modalities: blind, mediaProblem: /mmproj: none/ })
@@ -62,8 +66,8 @@ test('a llama-server gets the settings of the embedded engine', () => {
     speculation: { type: 'ngram', maxTokens: 5 },
     rope: { scaling: 'yarn', factor: 4 },
   } as const
-  const served = asLlamaServer({ ...model('m.gguf'), ...settings, contextLength: 512 }, '/bin/llama-server')
-  expect(served).toMatchObject({ id: 'm', engine: 'llama-server', binary: '/bin/llama-server', slots: 2, contextLength: 512 })
+  const served = asLlamaServer({ ...model('m.gguf'), ...settings, contextLength: 512 })
+  expect(served).toMatchObject({ id: 'm', engine: 'llama-server', slots: 2, contextLength: 512 })
   expect(served?.args.join(' ')).toBe('--batch-size 64 --spec-type ngram-simple --rope-scaling yarn --rope-scale 4')
   expect(llamaServerModel.safeParse({ ...served, source: './m.gguf' }).error).toBeUndefined()
 })
@@ -74,9 +78,9 @@ test.each<[prefixCache: LlamaModelConfig['prefixCache'], args: string]>([
   [{ memory: 2 ** 30, minTokens: 512, keysShare: false }, '--cache-ram 1024'],
   [{ minTokens: 512, keysShare: false }, ''],
 ])('a llama-server keeps prompts as %j says', (prefixCache, args) => {
-  expect(asLlamaServer({ ...model('m.gguf'), prefixCache }, 'llama-server')?.args.join(' ')).toBe(args)
+  expect(asLlamaServer({ ...model('m.gguf'), prefixCache })?.args.join(' ')).toBe(args)
 })
 
 test('a model whose settings only the embedded engine has stays there', () => {
-  expect(asLlamaServer({ ...model('m.gguf'), toolStrategy: 'two-pass' }, 'llama-server')).toBeUndefined()
+  expect(asLlamaServer({ ...model('m.gguf'), toolStrategy: 'two-pass' })).toBeUndefined()
 })

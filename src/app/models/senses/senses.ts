@@ -10,8 +10,8 @@ import { readProjector } from '../../../registry/gguf/read-projector.ts'
 export type Senses = {
   /** The library with which the embedded engine reads media, if it is here: it may come later. */
   findLibrary(): string | undefined
-  /** A llama-server for models with a projector where the embedded engine has none. */
-  readonly llamaServer: string | undefined
+  /** A llama-server for models that the embedded engine cannot run, if one is here: it may come later. */
+  findServer(): string | undefined
 }
 
 /** A model with files, and what reads media here. */
@@ -19,7 +19,7 @@ type Situation = {
   readonly config: Extract<ModelConfig, { engine: 'llama' | 'llama-server' }>
   readonly home: string
   readonly hasLibrary: boolean
-  readonly hasServer: boolean
+  readonly llamaServer: string | undefined
   /** A llama-server may run it in the place of the embedded engine. */
   readonly mayMove: boolean
 }
@@ -28,7 +28,7 @@ export type Asked = { readonly signal: AbortSignal; readonly env?: Readonly<Reco
 
 /** Chooses the engine of a model by its projector. With `asked`, the model's repository is asked if its file is not here. */
 export async function chooseEngine(
-  { config, home, hasLibrary, hasServer, mayMove }: Situation,
+  { config, home, hasLibrary, llamaServer, mayMove }: Situation,
   asked?: Asked,
 ): Promise<EngineChoice> {
   const listFiles = asked && listingWith(asked)
@@ -39,14 +39,17 @@ export async function chooseEngine(
     return { engine: 'first', ...(isKnown && { modalities: reading({}), mediaProblem }) }
   }
   const lacksLibrary = config.engine === 'llama' && !hasLibrary
-  if (lacksLibrary && !(hasServer && mayMove)) {
-    const orServer = mayMove ? ', or put a llama-server on PATH' : ''
+  if (lacksLibrary && (llamaServer === undefined || !mayMove)) {
+    const orServer = mayMove ? ', or `dragoman runtime get`, which fetches a llama-server for it' : ''
     return { engine: 'first', modalities: reading({}), mediaProblem: `${withoutLibrary}${orServer}` }
   }
-  const engine = lacksLibrary ? 'second' : 'first'
+  const runsOn = `${llamaServer}, since it has a multimodal projector, and the embedded engine lacks the library (\`npm run senses\`)`
   const file = await locateModelFile(sources, home)
   const facts = file && (await readProjector(file.path).catch(() => undefined))
-  return { engine, ...(facts !== undefined && { modalities: reading(facts) }) }
+  return {
+    ...(lacksLibrary ? { engine: 'second', runsOn } : { engine: 'first' }),
+    ...(facts !== undefined && { modalities: reading(facts) }),
+  }
 }
 
 const withoutLibrary =
@@ -61,7 +64,7 @@ function reading({ readsImages = false, readsAudio = false }): NonNullable<Engin
  * A model of the embedded engine as a llama-server runs it; undefined if its configuration needs the embedded one, whose way of calling tools
  * a llama-server lacks.
  */
-export function asLlamaServer(config: LlamaModelConfig, binary: string): LlamaServerModelConfig | undefined {
+export function asLlamaServer(config: LlamaModelConfig): LlamaServerModelConfig | undefined {
   const {
     engine: _,
     toolStrategy,
@@ -85,7 +88,7 @@ export function asLlamaServer(config: LlamaModelConfig, binary: string): LlamaSe
     '--yarn-orig-ctx': rope?.originalContext,
   }
   const args = Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [name, `${value}`]))
-  return { ...shared, engine: 'llama-server', binary, flashAttention: flashAttention && 'auto', args }
+  return { ...shared, engine: 'llama-server', flashAttention: flashAttention && 'auto', args }
 }
 
 function cacheMib(prefixCache: LlamaModelConfig['prefixCache']): number | undefined {

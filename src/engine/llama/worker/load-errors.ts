@@ -1,5 +1,6 @@
 import { LlamaLogLevel } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
+import { unknownModelHint } from '../channel/unknown-model.ts'
 
 /** llama.cpp's own summary, which the thrown error repeats. */
 const summary = /^failed to (?:load model|initialize the context|create context)\b/i
@@ -23,9 +24,6 @@ export class LoadErrors {
     const message = messageOf(error)
     const reason = [...this.#reasons].at(-1)
     if (reason === undefined || message.includes(reason)) return message
-    const hint = /^unknown model architecture/.test(reason)
-      ? '; this version of llama.cpp does not know it: serve the model with a newer llama-server (engine: llama-server)'
-      : ''
-    return `${message}: ${reason}${hint}`
+    return `${message}: ${reason}${unknownModelHint(reason)}`
   }
 }

@@ -11,7 +11,7 @@ export async function describeServer(deps: Models & Watching & Operating & Reply
   const summaries = deps.models.list(viewer)
   const reports = new Map(deps.lifecycle?.models().map((report) => [report.id, report]))
   const describe = async (summary: ModelSummary): Promise<ShownModel> => {
-    const { id, aliases, state, contextLength, servers } = summary
+    const { id, aliases, state, contextLength, servers, runsOn } = summary
     const { engine, scheduler, resident } = deps.models.get(id, viewer)
     const described = await describeModel(deps, summary, viewer)
     const { file } = described
@@ -27,6 +27,7 @@ export async function describeServer(deps: Models & Watching & Operating & Reply
       ...(shownContext !== undefined && { contextLength: shownContext }),
       ...(trained !== undefined && { trainedContextLength: trained }),
       ...(report?.engine !== undefined && { engine: report.engine }),
+      ...(runsOn !== undefined && { runsOn }),
       ...(report?.isAdded === true && { isAdded: true }),
       ...(file?.quantization !== undefined && { quantization: file.quantization }),
       ...(file !== undefined && { fileBytes: file.sizeBytes }),

@@ -15,7 +15,16 @@ const texts = placeTexts.models
 /** The detail of a row: facts, and the servers of a fleet. */
 export function ModelDetail({ model, nowMs }: { readonly model: Model; readonly nowMs: number }) {
   const { facts } = texts
-  const { aliases, engine, quantization, file_bytes: file, native_context_length: native, unloads_at_ms: unloads, reason } = model
+  const {
+    aliases,
+    engine,
+    runs_on: runsOn,
+    quantization,
+    file_bytes: file,
+    native_context_length: native,
+    unloads_at_ms: unloads,
+    reason,
+  } = model
   return (
     <>
       <dl class="fact-list">
@@ -29,6 +38,7 @@ export function ModelDetail({ model, nowMs }: { readonly model: Model; readonly 
         )}
         {aliases.length > 0 && <Fact name={facts.aliases}>{aliases.join(', ')}</Fact>}
         {engine !== undefined && <Fact name={facts.engine}>{engine}</Fact>}
+        {runsOn !== undefined && <Fact name={facts.runsOn}>{runsOn}</Fact>}
         {file !== undefined && <Fact name={facts.file}>{[quantization, formatBytes(file)].filter(Boolean).join(', ')}</Fact>}
         {native !== undefined && <Fact name={facts.native}>{texts.tokens(formatCount(native))}</Fact>}
         {unloads !== undefined && (
