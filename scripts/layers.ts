@@ -62,6 +62,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/library': [...ground, 'dialect/wire', 'registry/names'],
   'dialect/llama-server': [...forDialects, 'dialect/openai-completions'],
   'dialect/llama-stack': [...ground, 'dialect/scoring', 'dialect/wire'],
+  'dialect/lm-studio': forDialects,
   'dialect/mlc': forDialects,
   'dialect/own': [...ground, 'dialect/wire'],
   'dialect/presets': forDialects,

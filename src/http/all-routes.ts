@@ -4,6 +4,7 @@ import type { ServedRoute } from './access/route-guard.ts'
 import type { BodyRoom } from './body/body-room.ts'
 import { addKoboldRoutes } from './routes/local-servers/routes-kobold.ts'
 import { addLlamaServerRoutes } from './routes/local-servers/routes-llama-server.ts'
+import { addLmStudioRoutes } from './routes/local-servers/routes-lm-studio.ts'
 import { addMlcRoutes } from './routes/local-servers/routes-mlc.ts'
 import { addOllamaRoutes } from './routes/local-servers/routes-ollama.ts'
 import { addOtherLists } from './routes/local-servers/routes-other-lists.ts'
@@ -76,6 +77,7 @@ const modules: readonly ((app: FastifyInstance, deps: RouteDeps) => void)[] = [
   addTemplateRoutes,
   addTokenRoutes,
   addLlamaServerRoutes,
+  addLmStudioRoutes,
   addOtherLists,
   addKoboldRoutes,
   addRootRoutes,

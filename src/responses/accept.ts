@@ -1,7 +1,7 @@
 import { randomHex } from '../base/random-hex.ts'
 import type { RequestContext } from '../contract/context.ts'
 import type { StoredItem } from '../contract/store.ts'
-import { decodeResponse } from '../dialect/openai-responses/decode.ts'
+import { decodeResponse, type ResponseTerms } from '../dialect/openai-responses/decode.ts'
 import { readReferences } from '../dialect/openai-responses/decode-references.ts'
 import { type SentKeys, withCallerKeys } from './caller-keys.ts'
 import { findReferences, refuseWithoutStore } from './references.ts'
@@ -18,6 +18,8 @@ export type AcceptOptions = {
   readonly sentKeys?: SentKeys | undefined
   /** False: a warm-up, which generates nothing. */
   readonly generates?: boolean
+  /** Terms of another protocol in front. */
+  readonly terms?: ResponseTerms
 }
 
 /** A new response's id. */
@@ -29,7 +31,7 @@ export function createResponseId(): string {
 export async function acceptResponse(
   service: ResponsesService,
   given: unknown,
-  { caller, recall, sentKeys, generates = true }: AcceptOptions & { readonly caller: Caller },
+  { caller, recall, sentKeys, generates = true, terms }: AcceptOptions & { readonly caller: Caller },
 ): Promise<ResponseRun> {
   const { store, sealerOf, wallClock } = service
   const body = service.withModel(given, caller.principal)
@@ -43,7 +45,7 @@ export async function acceptResponse(
     const { history, items } = references
     const stored = store === undefined ? withoutStoring(body) : body
     const serverTools = service.tools?.namesFor(caller.principal)
-    const known = { id: caller.id, createdAtMs, sealer: sealerOf(owner), history, items, serverTools, generates }
+    const known = { id: caller.id, createdAtMs, sealer: sealerOf(owner), history, items, serverTools, generates, terms }
     const decoding = decodeResponse(stored, known)
     const decoded = withCallerKeys(decoding, sentKeys)
     const model = await service.models.find(decoded.request.model, caller.principal)

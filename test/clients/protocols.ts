@@ -85,12 +85,18 @@ const ollama = 'Ollama'
 const llamaServer = 'llama-server'
 const kobold = 'KoboldAI'
 const tabby = 'tabbyAPI'
+const lmStudio = 'LM Studio'
+const lmStudioAnswer = z.looseObject({
+  model_instance_id: text,
+  output: z.array(z.looseObject({ type: text })),
+  stats: z.looseObject({ input_tokens: count, total_output_tokens: count }),
+})
 
 /** The first that matches counts. */
 const readings: readonly Reading[] = [
   {
     protocol: `${openai} Chat Completions`,
-    route: /^(\/v1)?\/chat\/completions$/,
+    route: /^(\/v1|\/api\/v0)?\/chat\/completions$/,
     readWhole: typed('OpenAIChatCompletion'),
     stream: { framing: 'sse', readPart: typed('OpenAIChatCompletionChunk'), isLast: isDoneSign },
   },
@@ -187,8 +193,27 @@ const readings: readonly Reading[] = [
   },
   { protocol: kobold, route: /^\/api\/extra\/tokencount$/, readWhole: read(z.looseObject({ value: count })) },
   { protocol: kobold, route: /^\/api\/extra\/abort$/, readWhole: read(z.looseObject({ success: z.boolean() })) },
+  { protocol: lmStudio, route: /^\/api\/v0\/models$/, readWhole: read(listed) },
+  {
+    protocol: lmStudio,
+    route: /^\/api\/v1\/models$/,
+    readWhole: read(
+      z.looseObject({ models: z.array(z.looseObject({ key: text, loaded_instances: z.array(z.looseObject({ id: text })) })) }),
+    ),
+  },
+  {
+    protocol: lmStudio,
+    route: /^\/api\/v1\/models\/load$/,
+    readWhole: read(z.looseObject({ instance_id: text, status: z.literal('loaded'), load_time_seconds: z.number() })),
+  },
+  { protocol: lmStudio, route: /^\/api\/v1\/models\/unload$/, readWhole: read(z.looseObject({ instance_id: text })) },
+  {
+    protocol: lmStudio,
+    route: /^\/api\/v1\/chat$/,
+    readWhole: read(lmStudioAnswer),
+    stream: { framing: 'sse', readPart: read(z.looseObject({ type: text })), isLast: ({ type }) => type === 'chat.end' },
+  },
   { protocol: kobold, route: /^\/api\/(v1|latest|extra)\//, readWhole: read(z.looseObject({ result: text })) },
-  { protocol: 'LM Studio', route: /^\/api\/v0\/models$/, readWhole: read(listed) },
   {
     protocol: 'text-generation-webui',
     route: /^\/v1\/internal\/model\/info$/,

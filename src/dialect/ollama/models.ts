@@ -121,7 +121,7 @@ function detailsOf(model: OllamaModel): ModelDetails {
 }
 
 /** Its makers' term, or a number in Ollama's form: `8.0B`, `134.52M`. */
-function parameterSize({ sizeLabel, parameterCount = 0 }: ModelFileFacts): string {
+export function parameterSize({ sizeLabel, parameterCount = 0 }: ModelFileFacts): string {
   if (sizeLabel !== undefined) return sizeLabel
   if (parameterCount >= 1e9) return `${(parameterCount / 1e9).toFixed(1)}B`
   if (parameterCount >= 1e6) return `${(parameterCount / 1e6).toFixed(2)}M`

@@ -43,6 +43,16 @@ export type ResponseContext = {
   readonly serverTools?: ReadonlySet<string> | undefined
   /** False: nothing is generated, so that an input may be empty. */
   readonly generates?: boolean
+  /** What another protocol in front of responses asks for. */
+  readonly terms?: ResponseTerms | undefined
+}
+
+/** Terms of a protocol whose answers are responses. */
+export type ResponseTerms = {
+  /** It shows how far a prompt has been read. */
+  readonly tellsProgress?: true
+  /** It has no words for a call that needs approval: the model learns that it does. */
+  readonly asks?: 'never'
 }
 
 /** How a reply shows what its request decides. */
@@ -103,7 +113,7 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
   const decodeWith = (kept: readonly Entry[]): DecodedResponse => {
     const instructions = wire.instructions ?? ''
     const conversation = decodeItems(kept, { instructions, sealer: context.sealer, tools })
-    const { request, outputField } = decodeRequest(wire, { id: context.id, tools, conversation, container, listed })
+    const { request, outputField } = decodeRequest(wire, { ...context, tools, conversation, container, listed })
     return {
       request,
       ignored: [...unknown, ...nested, ...conversation.ignored, ...tools.ignored],
@@ -160,9 +170,9 @@ type Decoded = {
   readonly conversation: Conversation
   readonly container: string
   readonly listed: ReadonlySet<unknown>
-}
+} & Pick<ResponseContext, 'terms'>
 
-function decodeRequest(wire: ResponseWire, { id, tools, conversation, container, listed }: Decoded) {
+function decodeRequest(wire: ResponseWire, { id, tools, conversation, container, listed, terms }: Decoded) {
   const logprobs = decodeLogprobs(wire)
   const { constraint, param: outputField } = decodeFormat(wire)
   const compared = wire.prompt_cache_options?.comparison_response_id
@@ -180,7 +190,7 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation, container,
     },
     sampling: decodeSampling(wire),
     toolChoice: tools.toolChoice,
-    ...decodeToolUse(wire, { hosted: tools.hosted, approvals: conversation.approvals, container, listed }),
+    ...decodeToolUse(wire, { hosted: tools.hosted, approvals: conversation.approvals, container, listed, terms }),
     parallelToolCalls: wire.parallel_tool_calls ?? true,
     reasoning: decodeReasoning(wire),
     output: constraint,
@@ -188,16 +198,20 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation, container,
     ...decodeLimits(wire),
     ...decodeForwarded(wire),
     ...(typeof compared === 'string' && { comparesWith: compared }),
+    ...(terms?.tellsProgress === true && { tellsProgress: true }),
     ...decodeServerFields(wire, 'chat'),
   }
   return { request, outputField }
 }
 
-type Using = Pick<Decoded, 'container' | 'listed'> & { readonly hosted: HostedTools; readonly approvals: readonly ToolApproval[] }
+type Using = Pick<Decoded, 'container' | 'listed' | 'terms'> & {
+  readonly hosted: HostedTools
+  readonly approvals: readonly ToolApproval[]
+}
 
 /** Throws for an answer about a call of a tool that is not declared. */
 function decodeToolUse(wire: ResponseWire, using: Using): Pick<GenerationRequest, 'toolUse'> {
-  const { hosted, approvals, container, listed } = using
+  const { hosted, approvals, container, listed, terms } = using
   if (!hosted.isEmpty) {
     const answered = approvals.length > 0 && { approvals }
     const { max_tool_calls: maximum } = wire
@@ -205,7 +219,9 @@ function decodeToolUse(wire: ResponseWire, using: Using): Pick<GenerationRequest
     const { mcpServers, ...use } = hosted.use
     const servers = mcpServers?.map((server) => (listed.has(server.label) ? { ...server, isListed: true as const } : server))
     const all = { ...use, ...(servers !== undefined && { mcpServers: servers }) }
-    return { toolUse: { ...plainToolUse, ...all, ...limited, sessionId: container, asks: 'by-ending', ...answered } }
+    return {
+      toolUse: { ...plainToolUse, ...all, ...limited, sessionId: container, asks: terms?.asks ?? 'by-ending', ...answered },
+    }
   }
   if (approvals.length === 0) return {}
   const message = 'input answers a request to approve a call, whose tool is not in tools: declare it again'

@@ -158,24 +158,6 @@ export type WireBatchList = z.input<typeof batchList>
 export const deletedFile = object({ id: text, object: is('file'), deleted: is(true) })
 export type DeletedFile = z.input<typeof deletedFile>
 
-export const lmStudioModel = named(
-  'LmStudioModel',
-  object({
-    id: text,
-    object: is('model'),
-    type: oneOf(['llm', 'vlm', 'embeddings']),
-    publisher: text,
-    arch: text,
-    compatibility_type: text.optional(),
-    quantization: text,
-    state: oneOf(['loaded', 'not-loaded']),
-    max_context_length: number.optional(),
-    loaded_context_length: number.optional(),
-    capabilities: texts,
-  }),
-)
-export type LmStudioModel = z.input<typeof lmStudioModel>
-export const lmStudioModels = object({ object: is('list'), data: list(lmStudioModel) })
 /** llama-server's properties of a model. */
 export const props = object({
   default_generation_settings: object({ n_ctx: number.nullable(), params: anyObject.optional() }),

@@ -1,7 +1,9 @@
 import { koboldSchema } from '../../dialect/kobold/decode.ts'
 import { koboldFields } from '../../dialect/kobold/fields.ts'
 import { generated, piece } from '../../dialect/kobold/replies.ts'
-import { lmStudioModel, lmStudioModels } from '../../dialect/openai/replies.ts'
+import * as lmStudioFields from '../../dialect/lm-studio/fields.ts'
+import * as lmStudioReply from '../../dialect/lm-studio/replies.ts'
+import * as lmStudioSchema from '../../dialect/lm-studio/schema.ts'
 import { generateSchema } from '../../dialect/unsloth/dialect.ts'
 import { generateFields, loadFields, speechFields, unloadFields, validateFields } from '../../dialect/unsloth/fields.ts'
 import * as unslothReply from '../../dialect/unsloth/replies.ts'
@@ -68,12 +70,46 @@ export const kobold: Chapter = {
   },
 }
 
-export const otherLists: Chapter = {
-  tag: 'LM Studio and text-generation-webui',
-  about: 'Their lists of models and their counts of tokens',
+export const lmStudio: Chapter = {
+  tag: 'LM Studio',
+  about: 'Its REST API: chats that it stores, loading and fetching models, and the lists of its versions 0 and 1',
   operations: {
-    'GET /api/v0/models': { title: 'The models', reply: lmStudioModels },
-    'GET /api/v0/models/{id}': { title: 'A model', reply: lmStudioModel },
+    'POST /api/v1/chat': {
+      title: 'LM Studio: answer, stored as a response',
+      body: { name: 'LmStudioChatRequest', schema: lmStudioSchema.chatSchema, fields: lmStudioFields.chatFields },
+      reply: lmStudioReply.answer,
+      stream: sse(lmStudioReply.event),
+      example: { model: 'MODEL', input: 'Good morning.' },
+    },
+    'GET /api/v1/models': { title: 'The models', reply: lmStudioReply.models },
+    'POST /api/v1/models/load': {
+      title: 'LM Studio: load a model; the reply waits for it',
+      body: { name: 'LmStudioLoadRequest', schema: lmStudioSchema.loadSchema, fields: lmStudioFields.loadFields },
+      reply: lmStudioReply.loaded,
+      example: { model: 'MODEL' },
+    },
+    'POST /api/v1/models/unload': {
+      title: 'LM Studio: unload a model',
+      body: { name: 'LmStudioUnloadRequest', schema: lmStudioSchema.unloadSchema, fields: lmStudioFields.unloadFields },
+      reply: lmStudioReply.unloaded,
+      example: { instance_id: 'MODEL' },
+    },
+    'POST /api/v1/models/download': {
+      title: 'Fetch a model, as a job',
+      body: { name: 'LmStudioDownloadRequest', schema: lmStudioSchema.downloadSchema, fields: lmStudioFields.downloadFields },
+      reply: lmStudioReply.download,
+      example: { model: 'MODEL' },
+    },
+    'GET /api/v1/models/download/status/{job}': { title: 'How far a download is', reply: lmStudioReply.download },
+    'GET /api/v0/models': { title: 'The models, in version 0', reply: lmStudioReply.listedModels },
+    'GET /api/v0/models/{id}': { title: 'A model', reply: lmStudioReply.listedModel },
+  },
+}
+
+export const otherLists: Chapter = {
+  tag: 'text-generation-webui',
+  about: 'Its lists of models and its count of tokens',
+  operations: {
     'GET /v1/internal/model/info': { title: 'The default model', reply: object({ model_name: text, lora_names: texts }) },
     'GET /v1/internal/model/list': { title: 'The names of the models', reply: object({ model_names: texts }) },
     'POST /v1/internal/token-count': {

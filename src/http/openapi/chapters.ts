@@ -1,7 +1,7 @@
 import { anthropic } from './chapter-anthropic.ts'
 import { llamaServer } from './chapter-llama-server.ts'
 import { llamaStack } from './chapter-llama-stack.ts'
-import { kobold, otherLists, unsloth } from './chapter-local-servers.ts'
+import { kobold, lmStudio, otherLists, unsloth } from './chapter-local-servers.ts'
 import { mlc } from './chapter-mlc.ts'
 import { ollama } from './chapter-ollama.ts'
 import { openai } from './chapter-openai.ts'
@@ -18,6 +18,7 @@ export const chapters: readonly Chapter[] = [
   kobold,
   tabby,
   mlc,
+  lmStudio,
   otherLists,
   unsloth,
   llamaStack,

@@ -6,6 +6,8 @@ import { encodeKoboldError } from '../../dialect/kobold/errors.ts'
 import { error as koboldError } from '../../dialect/kobold/replies.ts'
 import { encodeStackError } from '../../dialect/llama-stack/errors.ts'
 import { error as stackError } from '../../dialect/llama-stack/replies.ts'
+import { encodeLmStudioError } from '../../dialect/lm-studio/errors.ts'
+import { error as lmStudioError } from '../../dialect/lm-studio/replies.ts'
 import { encodeEmbedError, encodeOllamaError } from '../../dialect/ollama/errors.ts'
 import { error as ollamaError } from '../../dialect/ollama/replies.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
@@ -23,6 +25,7 @@ const envelopes = new Map<unknown, z.ZodType>([
   [encodeStackError, stackError],
   [encodeOllamaError, ollamaError],
   [encodeEmbedError, ollamaError],
+  [encodeLmStudioError, lmStudioError],
   [encodeUnslothError, unslothError],
 ])
 

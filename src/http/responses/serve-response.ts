@@ -13,7 +13,7 @@ import { addEndHeaders, factFields, type GenerationFacts, noteEvent } from '../r
 import { jsonReply } from '../reply/json-reply.ts'
 import { addIgnored } from '../reply/reply-headers.ts'
 import type { Replying, Watching } from '../run/deps.ts'
-import { openRun } from '../run/open-run.ts'
+import { type OpenRun, openRun } from '../run/open-run.ts'
 import { addResponseHeaders, noteResponseEvent, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
 
 /** The handler of `POST /v1/responses`. */
@@ -27,19 +27,11 @@ export function createResponseHandler(deps: Watching & Replying, service: Respon
     try {
       run = await acceptResponse(service, takeRequiredBody(request).body, { caller, sentKeys: readSentKeys(request) })
       if (hasLargeBody(request)) await nextTurn()
-      const { decoded, context } = run.parts
-      handle.servedBy(context.model.id)
-      caller.watch?.asked(decoded.request.model)
-      const facts: GenerationFacts = {
-        generationId: id,
-        requestedModel: decoded.request.model,
-        isStreamed: decoded.stream,
-        model: context.model.id,
-      }
-      request.generation = facts
+      const { decoded } = run.parts
+      const facts = noteAccepted(run, { request, caller, handle })
       addIgnored(reply, decoded.ignored)
       if (!decoded.background) {
-        if (!decoded.stream) return await answerWhole(run, { request, reply, facts })
+        if (!decoded.stream) return await answerWhole(run, { reply, facts })
         await streamRun(deps, run, { request, reply, facts })
         reply.hijack()
         return
@@ -67,14 +59,38 @@ export function createResponseHandler(deps: Watching & Replying, service: Respon
   }
 }
 
-type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly facts: GenerationFacts }
+/** Notes what a request turned out to ask for. */
+export function noteAccepted(
+  { parts: { decoded, context } }: ResponseRun,
+  { request, caller, handle }: Pick<OpenRun, 'caller' | 'handle'> & { readonly request: FastifyRequest },
+): GenerationFacts {
+  const { model, id } = context
+  handle.servedBy(model.id)
+  caller.watch?.asked(decoded.request.model)
+  const facts: GenerationFacts = {
+    generationId: id,
+    requestedModel: decoded.request.model,
+    isStreamed: decoded.stream,
+    model: model.id,
+  }
+  request.generation = facts
+  return facts
+}
+
+type Answering = {
+  readonly reply: FastifyReply
+  readonly facts: GenerationFacts
+  /** Takes all events of another protocol's reply, and makes it; absent: the response is the reply. */
+  readonly encoder?: { encode(event: GenerationEvent): unknown; result(): unknown }
+}
 
 /** A failed response is an error, as in other protocols: clients of whole replies do not check its status. */
-async function answerWhole(run: ResponseRun, { reply, facts }: Exchange): Promise<unknown> {
+export async function answerWhole(run: ResponseRun, { reply, facts, encoder }: Answering): Promise<unknown> {
   let start: StartEvent | undefined
   let failure: AppError | undefined
   const observe = (event: GenerationEvent) => {
     noteEvent(facts, event)
+    encoder?.encode(event)
     if (event.type === 'start') start = event
     if (event.type === 'finish' && start !== undefined) start = settledStart(start, [event])
     if (event.type === 'error') failure = event.error
@@ -84,7 +100,7 @@ async function answerWhole(run: ResponseRun, { reply, facts }: Exchange): Promis
   if (run.isUnstored) facts.isUnstored = true
   addResponseHeaders(run, start, reply)
   addEndHeaders(facts, reply)
-  return jsonReply(reply, run.snapshot())
+  return jsonReply(reply, encoder?.result() ?? run.snapshot())
 }
 
 /** The keys in a request's header; undefined without one. Throws for an unreadable header. */

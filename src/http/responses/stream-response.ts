@@ -12,18 +12,28 @@ import type { Exchange } from '../reply/exchange.ts'
 import { logFailure, wireCodeOf } from '../reply/failure-log.ts'
 import { type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import { addStartHeaders, encodeFields } from '../reply/reply-headers.ts'
+import type { SseWriter } from '../reply/sse.ts'
 import type { Replying, Watching } from '../run/deps.ts'
 
 /** A comment; clients skip it. */
 const heartbeat = ': \n\n'
 
+type StreamOptions = Exchange & {
+  readonly facts: GenerationFacts
+  /** The frames of another protocol for an event, as the caller may see it, once it is stored; absent: those of Responses. */
+  encode?(event: GenerationEvent): string
+  /** Called with the writer before the run begins. */
+  onOpen?(writer: SseWriter): void
+}
+
 /** Runs a response and streams its events. Rejects only before anything is sent; a later failure is the stream's last event. */
 export async function streamRun(
   deps: Watching & Replying,
   run: ResponseRun,
-  { request, reply, facts }: Exchange & { readonly facts: GenerationFacts },
+  { request, reply, facts, encode, onOpen }: StreamOptions,
 ): Promise<void> {
   let start: StartEvent | undefined
+  let last: GenerationEvent | undefined
   let isHeld = false
   const writer = openEventStream(deps, reply, {
     heartbeat,
@@ -34,10 +44,11 @@ export async function streamRun(
     observe: (event) => {
       noteResponseEvent(facts, event, request)
       if (event.type === 'start') start = event
+      last = event
       isHeld = event.type === 'start'
     },
     emit: (events) => {
-      const text = events.map(toSse).join('')
+      const text = encode === undefined || last === undefined ? events.map(toSse).join('') : encode(last)
       if (isHeld) {
         // A failure before the next event still gets its HTTP status.
         writer.hold(text)
@@ -47,6 +58,7 @@ export async function streamRun(
       return writer.waitForReader()
     },
   }
+  onOpen?.(writer)
   try {
     await run.run(listener)
     writer.start()

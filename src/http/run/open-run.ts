@@ -16,7 +16,7 @@ import type { Watching } from './deps.ts'
 export type CallerContext = Omit<RequestContext, 'model'>
 
 /** A registered request. */
-type OpenRun = {
+export type OpenRun = {
   readonly caller: CallerContext
   readonly handle: RunHandle
   /** Keeps the request running when its client disconnects. */

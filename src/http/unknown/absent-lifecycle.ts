@@ -1,6 +1,6 @@
 /** The routes that load and unload models, or show loaded ones. */
 const paths =
-  /^\/(api\/inference\/(load|load-progress|status|unload|validate)|v1\/(download|lora(s|\/list|\/load|\/unload)?|model\/(embedding\/)?(load|unload)))\/?$/
+  /^\/(api\/inference\/(load|load-progress|status|unload|validate)|api\/v1\/models\/(load|unload|download(\/status\/[^/]+)?)|v1\/(download|lora(s|\/list|\/load|\/unload)?|model\/(embedding\/)?(load|unload)))\/?$/
 
 /** Why a server of several processes lacks such a route; undefined for other paths. */
 export function whyLifecycleIsAbsent(path: string): string | undefined {

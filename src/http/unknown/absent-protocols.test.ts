@@ -35,7 +35,7 @@ describe('a path with another prefix is told the right one', () => {
   test.each([
     ['POST', '/openai/v1/chat/completions', '/v1/chat/completions'],
     ['POST', '/openai/v1/embeddings', '/v1/embeddings'],
-    ['GET', '/api/v1/models/', '/v1/models'],
+    ['GET', '/openai/v1/models/', '/v1/models'],
     ['POST', '/v1/detokenize', '/detokenize'],
     ['POST', '/api/v1/messages', '/v1/messages'],
   ] as const)('%s %s', async (method, url, route) => {

@@ -31,6 +31,8 @@ export const refused: Readonly<Record<string, number>> = {
   // No tool has made a file, and no call waits.
   'GET /api/inference/sandbox/{session}/{file}': 404,
   'POST /api/inference/tool-confirm': 404,
+  // Nothing has been fetched.
+  'GET /api/v1/models/download/status/{job}': 404,
   // Only this machine can reach it, so it has no keys.
   'POST /api/keys': 409,
   'DELETE /api/keys/{id}': 404,
@@ -180,6 +182,7 @@ function paramsOf(
   if (path.includes('{itemId}')) return { id: conversation, itemId: item }
   if (path.includes('{session}')) return { session: 'sandbox-1', file: 'a.txt' }
   if (path.includes('{name}')) return { name: script }
+  if (path.includes('{job}')) return { job: 'job_1' }
   const kinds = {
     '/chat/completions/': completion,
     '/responses/': response,

@@ -1,7 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
-import type { ModelViewer } from '../../../contract/principal.ts'
 import type { LoadRequest } from '../../../contract/server/lifecycle.ts'
 import { encodeOllamaError } from '../../../dialect/ollama/errors.ts'
 import { isLocalFile, readSource } from '../../../dialect/ollama/names.ts'
@@ -15,6 +14,7 @@ import type { Exchange } from '../../reply/exchange.ts'
 import { logFailure } from '../../reply/failure-log.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
 import type { Models, Replying, Watching } from '../../run/deps.ts'
+import { isServed } from '../../run/is-served.ts'
 import { openRun } from '../../run/open-run.ts'
 
 /** Ollama's routes that change the set of models: most of them are refused in words that its clients show. */
@@ -76,16 +76,6 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: Models & Watchin
 /** The reply has words of its own. */
 function refused(): AppError {
   return new AppError('route-not-found', 'this route of Ollama is not served')
-}
-
-async function isServed({ models }: Models, name: string, viewer: ModelViewer): Promise<boolean> {
-  try {
-    await models.find(name, viewer)
-    return true
-  } catch (error) {
-    if (AppError.from(error).code === 'model-not-found') return false
-    throw error
-  }
 }
 
 function succeed(deps: Watching & Replying, reply: FastifyReply, isStreamed: boolean): unknown {
