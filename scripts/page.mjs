@@ -25,6 +25,8 @@ export async function ensurePage() {
   if (NODE_ENV === undefined) delete process.env.NODE_ENV
   else process.env.NODE_ENV = NODE_ENV
   for (const file of filesBelow(folder)) {
+    // Fonts are compressed as they are.
+    if (file.endsWith('.woff2')) continue
     const bytes = readFileSync(file)
     writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }))
     writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }))

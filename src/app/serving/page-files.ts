@@ -13,6 +13,7 @@ const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
 }
 
 /** The page's files below a folder; undefined if it was not built. They are listed now, and read on first request. */
@@ -32,7 +33,10 @@ export function openPageFiles(folder = builtPage): PageFiles | undefined {
 }
 
 async function readPageFile(path: string): Promise<PageFile> {
-  const [plain, gzip, br] = await Promise.all([readFile(path), readFile(`${path}.gz`), readFile(`${path}.br`)])
+  const plain = await readFile(path)
+  const type = types[extname(path)] ?? 'application/octet-stream'
   const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
-  return { type: types[extname(path)] ?? 'application/octet-stream', etag, plain, gzip, br }
+  if (!existsSync(`${path}.gz`)) return { type, etag, plain }
+  const [gzip, br] = await Promise.all([readFile(`${path}.gz`), readFile(`${path}.br`)])
+  return { type, etag, plain, gzip, br }
 }

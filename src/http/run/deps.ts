@@ -33,8 +33,9 @@ export type PageFile = {
   readonly type: string
   readonly etag: string
   readonly plain: Buffer
-  readonly gzip: Buffer
-  readonly br: Buffer
+  /** Absent: it is compressed as it is. */
+  readonly gzip?: Buffer
+  readonly br?: Buffer
 }
 
 /** The page for people: a document, and the files that it loads. */

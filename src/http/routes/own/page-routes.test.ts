@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { openTestServer } from '../../../../test/support/http/test-server.ts'
@@ -17,7 +17,7 @@ describe.skipIf(built === undefined)('the page (skipped where it is not built)',
     expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
     expect(page.headers['cross-origin-opener-policy']).toBe('same-origin')
     expect(page.headers['content-security-policy']).toMatch(
-      /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'/,
+      /^default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src 'self'/,
     )
     expect(page.headers.vary).toContain('accept')
     expect(page.body).not.toMatch(/<script>|<style>|style=|(?:src|href)="(?:https?:)?\/\//)
@@ -62,7 +62,7 @@ describe.skipIf(built === undefined)('the page (skipped where it is not built)',
     }
   })
 
-  test('all that it loads is at most 150 kB compressed', async () => {
+  test('what it loads before the chat is there is at most 100 kB compressed', async () => {
     const app = open()
     const { body } = await app.inject({ url: '/', headers: html })
     const seen = new Map<string, number>()
@@ -71,12 +71,21 @@ describe.skipIf(built === undefined)('the page (skipped where it is not built)',
       const { rawPayload } = await app.inject({ url: `/page/${name}`, headers: { 'accept-encoding': 'gzip' } })
       seen.set(name, rawPayload.byteLength)
       const text = gunzipSync(rawPayload).toString()
-      for (const [, other = ''] of text.matchAll(/["'`(]\.?\/?((?:[\w-]+)-[\w-]{8}\.(?:js|css|svg))/g)) await follow(other)
+      const imports = /(?:\bfrom|\bimport)\s*["'`]\.\/([^"'`]+)["'`]|\bimport\(["'`]\.\/(chat-[^"'`]+)["'`]\)/g
+      for (const [, needed, chat = ''] of text.matchAll(imports)) await follow(needed ?? chat)
     }
     for (const [, name = ''] of body.matchAll(/\.\/page\/([^"]+)"/g)) await follow(name)
     const total = [...seen.values()].reduce((sum, bytes) => sum + bytes, 0)
-    expect(seen.size).toBeGreaterThan(3)
-    expect(total).toBeLessThan(150_000)
+    expect([...seen.keys()].filter((name) => /^(chat|index|style)-/.test(name))).toHaveLength(3)
+    expect(total).toBeLessThan(100_000)
+  })
+
+  test('its fonts are sent as they are: they are compressed', async () => {
+    const name = readdirSync('dist/page/page').find((each) => each.endsWith('.woff2'))
+    const { headers, rawPayload } = await open().inject({ url: `/page/${name}`, headers: { 'accept-encoding': 'br' } })
+    expect(headers).toMatchObject({ 'content-type': 'font/woff2', 'cache-control': expect.stringContaining('immutable') })
+    expect(headers['content-encoding']).toBeUndefined()
+    expect(rawPayload.subarray(0, 4).toString()).toBe('wOF2')
   })
 })
 

@@ -4,13 +4,14 @@ import { callerOf } from '../../access/caller.ts'
 import type { Listening, PageFile, PageFiles } from '../../run/deps.ts'
 
 /**
- * Allows its own scripts and styles, requests to this server, and pictures that a reader attached: nothing else is loaded, and nothing may
+ * Allows its own scripts, styles and fonts, requests to this server, and pictures that a reader attached: nothing else is loaded, and nothing may
  * frame it.
  */
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
+  "font-src 'self'",
   "connect-src 'self'",
   "img-src 'self' data: blob:",
   "base-uri 'self'",
@@ -63,12 +64,16 @@ export async function sendPage(
   return reply.type(file.type).send(text)
 }
 
-function sendFile({ type, etag, plain, gzip, br }: PageFile, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendFile(file: PageFile, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { type, etag, plain } = file
   const known = headers['if-none-match']?.split(',').map((each) => each.trim().replace(/^W\//, ''))
   reply.headers({ etag, vary: 'accept, accept-encoding' })
   if (known?.includes(etag) === true) return reply.code(304).send()
   const accepted = String(headers['accept-encoding'] ?? '')
-  const encoding = ['br', 'gzip'].find((name) => new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(\\.0*)?(,|$))`).test(accepted))
-  if (encoding !== undefined) reply.header('content-encoding', encoding)
-  return reply.type(type).send(encoding === 'br' ? br : encoding === 'gzip' ? gzip : plain)
+  const encoding = (['br', 'gzip'] as const).find((name) =>
+    new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(\\.0*)?(,|$))`).test(accepted),
+  )
+  const compressed = encoding === undefined ? undefined : file[encoding]
+  if (compressed !== undefined) reply.header('content-encoding', encoding)
+  return reply.type(type).send(compressed ?? plain)
 }

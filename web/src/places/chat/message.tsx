@@ -145,7 +145,7 @@ function Answer({ conversation, message: kept, model, onBranch }: MessageProps) 
   return (
     <article class="message answer" aria-label={message.model ?? chatTexts.assistant} aria-busy={isRunning}>
       {reasoning !== undefined && <Reasoning message={message} isRunning={isRunning} />}
-      {showsTokens && tokens !== undefined ? <TokenView tokens={tokens} /> : <Markdown text={text} />}
+      {showsTokens && tokens !== undefined ? <TokenView tokens={tokens} /> : <Markdown text={text} isGrowing={isRunning} />}
       {calls.length > 0 && <Calls conversation={conversation} message={message} isRunning={isRunning} model={model} />}
       {isRunning && text === '' && reasoning === undefined && <p class="muted waits">{run.waits.value || chatTexts.waiting}</p>}
       {isRunning && <div class="runs" aria-hidden="true" />}

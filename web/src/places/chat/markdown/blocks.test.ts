@@ -16,8 +16,19 @@ test.each([
   ['a list goes on after an empty line', '- a\n\n- b\n\ntext\n', ['- a\n\n- b\n\n'], 'text\n'],
   ['what is indented belongs to what is before', '1. a\n\n   more\n\n2. b', [], '1. a\n\n   more\n\n2. b'],
   ['a fence in a list stays in it', '- a\n  ```\n  x\n\n  y\n  ```\n- b\n', [], '- a\n  ```\n  x\n\n  y\n  ```\n- b\n'],
+  ['a formula has empty lines', '$$\na\n\nb\n$$\n\nafter\n', ['$$\na\n\nb\n$$\n\n'], 'after\n'],
+  ['a formula in brackets, too', '\\[\na\n\nb\n\\].\n\nafter\n', ['\\[\na\n\nb\n\\].\n\n'], 'after\n'],
+  ['a formula of one line', '\\[ a \\]\n\nafter\n', ['\\[ a \\]\n\n'], 'after\n'],
+  ['a formula without an end', `\\[\n\n${'a\n'.repeat(59)}\nb\n`, [`\\[\n\n${'a\n'.repeat(59)}\n`], 'b\n'],
 ])('%s', (_name, text, closed, open) => {
   expect(split(text)).toEqual({ closed, open })
+})
+
+test('the next block begins with the first characters that do not belong to the one before', () => {
+  expect(split('text\n\nn')).toEqual({ closed: ['text\n\n'], open: 'n' })
+  expect(split('1. item\n\n2')).toEqual({ closed: [], open: '1. item\n\n2' })
+  expect(split('1. item\n\n2x')).toEqual({ closed: ['1. item\n\n'], open: '2x' })
+  expect(split('- item\n\n ')).toEqual({ closed: [], open: '- item\n\n ' })
 })
 
 test('a long table becomes several with the same head', () => {
@@ -25,8 +36,8 @@ test('a long table becomes several with the same head', () => {
   const row = `| ${'x'.repeat(90)} | 2 |\n`
   const part = head + row.repeat(41)
   const { closed, open } = split(`${head}${row.repeat(90)}\nafter`)
-  expect(closed).toEqual([part, part])
-  expect(open).toBe(`${head}${row.repeat(8)}\nafter`)
+  expect(closed).toEqual([part, part, `${head}${row.repeat(8)}\n`])
+  expect(open).toBe('after')
   expect(split(`${head}${row.repeat(41)}| 3`)).toEqual({ closed: [part], open: `${head}| 3` })
 })
 
@@ -59,7 +70,7 @@ test.each([
 })
 
 test('pieces make the same blocks as the whole, which lose no character of a line', () => {
-  const line = fc.constantFrom('text', '', '```', '~~~', '- item', '1. item', '  more', '| a | b |', '# head')
+  const line = fc.constantFrom('text', '', '```', '~~~', '- item', '1. item', '  more', '| a | b |', '# head', '$$', '\\[')
   fc.assert(
     fc.property(fc.array(line), fc.array(fc.nat(40)), (lines, cuts) => {
       const text = lines.join('\n')

@@ -1,7 +1,7 @@
 /**
  * Splits growing Markdown into final blocks and one that may still change, so that a long answer is not parsed again for each token. A
- * block ends at an empty line, unless the next line belongs to it: in a fence, in a list, or indented. Long lists and tables are split,
- * since parsing time grows faster than their length.
+ * block ends at an empty line, unless the next line belongs to it: in a fence, in a formula, in a list, or indented. Long lists and tables
+ * are split, since parsing time grows faster than their length.
  */
 export class BlockSplitter {
   /** Complete blocks, which no longer change. */
@@ -9,6 +9,7 @@ export class BlockSplitter {
   #open = ''
   #line = ''
   #fence: string | undefined
+  #formula: { readonly end: string; lines: number } | undefined
   #openLines = 0
   #isAfterBlank = false
   /** The first two lines of the open block, if it is a table. */
@@ -24,6 +25,10 @@ export class BlockSplitter {
     const lines = (this.#line + text).split('\n')
     this.#line = lines.pop() ?? ''
     for (const line of lines) this.#take(line)
+    // The beginning of a line may show that it belongs to the next block, which then does not begin in this one.
+    const isKnown = this.#line !== '' && !/^([-*+]|\d{1,9}[.)]?)$/.test(this.#line)
+    const isBlock = this.#fence === undefined && this.#formula === undefined
+    if (isKnown && isBlock && this.#isAfterBlank && !this.#belongs(this.#line)) this.#close()
   }
 
   #take(line: string): void {
@@ -35,6 +40,7 @@ export class BlockSplitter {
       }
       return
     }
+    if (this.#formula !== undefined) return void this.#takeFormula(line, this.#formula)
     if (line.trim() === '') {
       this.#tableHead = undefined
       this.#isAfterBlank = this.#open !== ''
@@ -52,6 +58,17 @@ export class BlockSplitter {
     this.#openLines += 1
     if (fence !== undefined) this.#fence = fence
     else this.#splitTable()
+    const end = formulaEnd(line)
+    if (end !== undefined) this.#formula = { end, lines: 0 }
+  }
+
+  /** A formula may have empty lines. One without an end is text. */
+  #takeFormula(line: string, formula: { readonly end: string; lines: number }): void {
+    this.#open += `${line}\n`
+    formula.lines += 1
+    if (!line.includes(formula.end) && formula.lines < longestFormula && this.#open.length < longPart) return
+    this.#formula = undefined
+    this.#isAfterBlank = line.trim() === ''
   }
 
   /** Each part has the same head. A long head is not repeated: the parts would be longer than the table. */
@@ -80,6 +97,8 @@ export class BlockSplitter {
 
 /** Characters of a list or a table after which the next line begins another block. */
 const longPart = 4000
+/** Lines after which a formula that does not end is none. */
+const longestFormula = 60
 
 export function startsFence(block: string): boolean {
   return /^(`{3,}|~{3,})/.test(block)
@@ -89,6 +108,14 @@ export function startsFence(block: string): boolean {
 export function endsFence(line: string, fence: string): boolean {
   const text = line.trim()
   return text.startsWith(fence) && text === text.charAt(0).repeat(text.length)
+}
+
+/** What ends the formula that begins with this line; undefined: none begins, or it ends in the line. */
+function formulaEnd(line: string): string | undefined {
+  const begin = /^ {0,3}(\\\[|\$\$)/.exec(line)?.[1]
+  if (begin === undefined) return undefined
+  const end = begin === '$$' ? '$$' : '\\]'
+  return line.indexOf(end, line.indexOf(begin) + 2) < 0 ? end : undefined
 }
 
 function startsTable(block: string): boolean {

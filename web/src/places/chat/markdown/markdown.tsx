@@ -2,8 +2,14 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { copyText } from '../../../ui/copy.tsx'
 import { MarkdownView } from './view.ts'
 
+type MarkdownProps = {
+  readonly text: string
+  /** More of it may come. */
+  readonly isGrowing: boolean
+}
+
 /** Text that a model wrote, as Markdown. */
-export function Markdown({ text }: { readonly text: string }) {
+export function Markdown({ text, isGrowing }: MarkdownProps) {
   const element = useRef<HTMLDivElement>(null)
   const view = useRef<MarkdownView>(undefined)
   useLayoutEffect(() => {
@@ -23,5 +29,5 @@ export function Markdown({ text }: { readonly text: string }) {
       view.current?.close()
     }
   }, [])
-  return <div class="md" ref={element} />
+  return <div class="md" data-growing={isGrowing ? '' : undefined} ref={element} />
 }

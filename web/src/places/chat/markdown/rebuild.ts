@@ -1,5 +1,7 @@
 import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
+import { formulaElement } from './formula.ts'
+import { formulas, formulasHtml } from './formula-syntax.ts'
 
 /** The allowed elements of Markdown, and their names here: headings are below those of the page. */
 const elements: Readonly<Record<string, string>> = {
@@ -29,11 +31,14 @@ const elements: Readonly<Record<string, string>> = {
   td: 'td',
 }
 
-/** The elements of a block of Markdown. HTML in it is text; nothing is loaded, and links lead only to the web or a mailbox. */
-export function renderMarkdown(block: string): DocumentFragment {
+/**
+ * The elements of a block of Markdown, which may be the last one of an answer. HTML in it is text; nothing is loaded, and links lead only to
+ * the web or a mailbox.
+ */
+export function renderMarkdown(block: string, isLast: boolean): DocumentFragment {
   const template = document.createElement('template')
   // The content of a template is inert until it is rebuilt from the list above.
-  template.innerHTML = micromark(block, { extensions: [gfm()], htmlExtensions: [gfmHtml()] })
+  template.innerHTML = micromark(block, { extensions: [gfm(), formulas(isLast)], htmlExtensions: [gfmHtml(), formulasHtml] })
   const made = document.createDocumentFragment()
   rebuild(template.content, made)
   return made
@@ -55,6 +60,7 @@ function rebuildElement(from: Element, into: Node): void {
     rebuild(from, made)
     return void into.appendChild(made)
   }
+  if (from.className === 'formula') return void into.appendChild(formulaElement(from.textContent ?? ''))
   const name = Object.hasOwn(elements, tag) ? elements[tag] : undefined
   if (name === undefined) return void rebuild(from, into)
   const made = document.createElement(name)

@@ -51,11 +51,13 @@ export class MarkdownView {
   #work(): void {
     const endMs = performance.now() + frameBudgetMs
     const { closed } = this.#splitter
+    const shownBefore = this.#shown
     while (this.#shown < closed.length) {
-      if (performance.now() > endMs) return void this.#later()
+      // The first one takes the place of the open block, and the next one what was shown with it.
+      if (this.#shown > shownBefore + 1 && performance.now() > endMs) return void this.#later()
       const block = closed[this.#shown] ?? ''
       this.#open ??= new Block(this.#room())
-      this.#open.update(block)
+      this.#open.update(block, false)
       this.#open = undefined
       this.#shown += 1
       this.#groupChars += block.length
@@ -63,10 +65,10 @@ export class MarkdownView {
     const { open } = this.#splitter
     if (open.trim() === '') return
     // Parsing again may take at most a quarter of the time.
-    if (performance.now() - this.#lastParseMs < 3 * this.#parseMs) return void this.#later()
+    if (this.#shown === shownBefore && performance.now() - this.#lastParseMs < 3 * this.#parseMs) return void this.#later()
     const beganMs = performance.now()
     this.#open ??= new Block(this.#room())
-    this.#open.update(open)
+    this.#open.update(open, true)
     this.#lastParseMs = performance.now()
     this.#parseMs = this.#lastParseMs - beganMs
   }
@@ -96,7 +98,7 @@ class Block {
     element.append(this.#room)
   }
 
-  update(block: string): void {
+  update(block: string, isLast: boolean): void {
     const kind = startsFence(block) ? 'code' : block.length > longestBlock ? 'plain' : 'markdown'
     if (kind !== this.#kind) {
       this.#room.replaceChildren()
@@ -105,7 +107,7 @@ class Block {
     }
     switch (kind) {
       case 'markdown':
-        return void morph(this.#room, renderMarkdown(block))
+        return void morph(this.#room, renderMarkdown(block, isLast))
       case 'code': {
         const { language, code } = readFence(block)
         // Until its first line ends, the language may be incomplete.
