@@ -15,7 +15,7 @@ const machines: Readonly<Record<string, Machine>> = {
       dragoman serve --config ${support}/vllm.yaml > /dev/null 2>&1 & node ${support}/vllms.mjs &`,
   },
 }
-const pages = ['docs/tutorial.md', ...readdirSync(`${root}docs/guides`).map((name) => `docs/guides/${name}`)]
+const pages = ['README.md', 'docs/tutorial.md', ...readdirSync(`${root}docs/guides`).map((name) => `docs/guides/${name}`)]
 
 describe.skipIf(!isIsolated)('a stranger with an empty home follows a page word by word (needs bubblewrap)', () => {
   test.for(pages)('%s', { timeout: 150_000 }, async (page, { skip }) => {
