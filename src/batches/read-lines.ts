@@ -85,7 +85,7 @@ export class LineCheck {
     }
     const earlier = this.#lineOf.get(customId)
     if (earlier !== undefined) {
-      return fault(line, 'duplicate_custom_id', `custom_id ${shown(customId)} is that of line ${earlier}, too`, 'custom_id')
+      return fault(line, 'duplicate_custom_id', `custom_id ${shown(customId)} is also that of line ${earlier}`, 'custom_id')
     }
     this.#lineOf.set(customId, line)
     if (!isObject(body)) {

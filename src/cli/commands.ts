@@ -316,7 +316,7 @@ keys
 keys
   .command('delete')
   .alias('revoke')
-  .description('delete a key; a running server refuses it at once')
+  .description('delete a key; a running server refuses it immediately')
   .argument('<key>', 'the id or the name of the key')
   .option('-c, --config <file>', 'configuration file')
   .action(async (key: string, { config }: { config?: string }) => withKeys(config, ({ made }) => deleteKey(made, key)))

@@ -62,7 +62,7 @@ test.each([
 
 test('a tool that fails is a failure', async () => {
   expect(await tools(await configuration({ mcp: { docs: server() } }), { name: 'docs__die' })).toBe(1)
-  expect(printed).toEqual(['The tool failed: it ended with exit code 7. The call may have been carried out all the same.'])
+  expect(printed).toEqual(['The tool failed: it ended with exit code 7. The call may still have been carried out.'])
 })
 
 test.each([

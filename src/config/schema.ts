@@ -249,7 +249,7 @@ const server = z
       .boolean()
       .default(true)
       .describe(
-        'Whether requests that ask for a stream get their reply as it is generated; false: in the same form at once, when it is complete.',
+        'Whether requests that ask for a stream get their reply as it is generated; false: in the same form, when it is complete.',
       ),
     heartbeatMs: durationMs
       .default(10_000)

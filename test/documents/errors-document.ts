@@ -87,7 +87,7 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
   ],
   'budget-exceeded': [
     'What the key, or its group, may use in this day or month is too little for the request.',
-    'The message says what remains, and when the budget begins again; `GET /api/usage` shows it too. A smaller output limit may fit. Trying again at once does not help, as `x-should-retry: false` says.',
+    'The message says what remains, and when the budget begins again; `GET /api/usage` also shows it. A smaller output limit may fit. Trying again immediately does not help, as `x-should-retry: false` says.',
   ],
   overloaded: [
     'Bodies of requests, or media, take all the memory that they may have together.',
@@ -120,7 +120,7 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
   ],
   'store-unavailable': [
     'The database of responses and conversations does not answer, or the disk is full.',
-    'Try again. A new response is answered all the same; that it is not stored is in the log, and in its `store: false` or the header `x-dragoman-stored`.',
+    'Try again. A new response is still answered; that it is not stored is in the log, and in its `store: false` or the header `x-dragoman-stored`.',
   ],
   'shutting-down': ['The server ends, and takes no new work.', 'Try again: behind a load balancer, another server answers.'],
 }

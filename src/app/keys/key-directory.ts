@@ -44,7 +44,7 @@ export function createKeyDirectory({ made, configured, groups, areRequired }: Di
       const lists = { ...(models !== undefined && { models: [...models] }), ...(tools !== undefined && { tools: [...tools] }) }
       const key = await made.add({ ...rest, ...lists, scopes: [...scopes], madeBy: by }, checkName)
       const stored = made.find(hashApiKey(key))
-      if (stored === undefined) throw new AppError('request-conflict', 'the key was deleted at once; make another one')
+      if (stored === undefined) throw new AppError('request-conflict', 'the key was deleted immediately; make another one')
       return { key, listed: fromMade(stored) }
     },
     async delete(id) {

@@ -93,7 +93,7 @@ export function addModelMetrics(registry: Registry, readLoad: ReadLoad) {
     labelNames: ['model', 'lane'],
     bounds: queueBounds,
   })
-  add('gauge', { name: 'dragoman_slots', help: 'Requests that the model can generate at once.', read: ({ slots }) => slots })
+  add('gauge', { name: 'dragoman_slots', help: 'Requests that the model can generate in parallel.', read: ({ slots }) => slots })
   add('gauge', { name: 'dragoman_slots_busy', help: 'Slots of the model that are generating.', read: ({ busy }) => busy })
   add('counter', {
     name: 'dragoman_tokens_after_cancel_total',

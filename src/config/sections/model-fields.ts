@@ -37,7 +37,7 @@ export const fallback = z
   .min(1)
   .describe(
     'Names of models that serve in its place, tried in order, when it cannot: it is not loaded and cannot be, its servers are down or fail, or a limit ' +
-      'of time ends before its first token. The reply says so in `x-dragoman-served-model`.',
+      'of time ends before its first token. The reply names it in `x-dragoman-served-model`.',
   )
 
 /** The `mirror` of a model. */

@@ -179,7 +179,7 @@ export const remoteModel = z
       .prefault({})
       .describe(
         'A replica that is new, or back after it could not be reached, begins with a part of its share of the load, because its cache ' +
-          'is empty. `off`: it gets its share at once.',
+          'is empty. `off`: it gets its share immediately.',
       ),
     affinity,
     slots: remoteSlots,

@@ -85,10 +85,10 @@ async function schemaOf(
 }
 
 const failures: Readonly<Record<Constraint['type'], (problem: string) => string>> = {
-  'json-object': (problem) => `is not a JSON object: ${problem}. Try again, or ask for JSON in the prompt, too`,
+  'json-object': (problem) => `is not a JSON object: ${problem}. Try again, or also ask for JSON in the prompt`,
   'json-schema': (problem) => `does not satisfy the schema: ${problem}. Try again, or simplify the schema`,
-  regex: (problem) => `does not match the regular expression: ${problem}. Try again, or describe the form in the prompt, too`,
-  gbnf: (problem) => `breaks the grammar: ${problem}. Try again, or describe the form in the prompt, too`,
+  regex: (problem) => `does not match the regular expression: ${problem}. Try again, or also describe the form in the prompt`,
+  gbnf: (problem) => `breaks the grammar: ${problem}. Try again, or also describe the form in the prompt`,
 }
 
 /** Whether a text is JSON. */

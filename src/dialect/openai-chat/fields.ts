@@ -83,7 +83,7 @@ const chatExtensions: readonly Field[] = [
   used('reasoning', '`effort`, `enabled`, `max_tokens`; `exclude: true` leaves it out of the reply'),
   used(
     'reasoning_budget_tokens',
-    'thinking ends after this many tokens; 0: at once; negative: `reasoning` and `thinking` apply',
+    'thinking ends after this many tokens; 0: immediately; negative: `reasoning` and `thinking` apply',
     { aliases: ['reasoning_budget', 'thinking_budget', 'thinking_token_budget', 'thinking_budget_tokens'] },
   ),
   sharedOpenaiFields.reasoningBudgetMessage,

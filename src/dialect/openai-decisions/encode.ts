@@ -95,6 +95,6 @@ function expected(probabilities: readonly number[]): number {
 }
 
 function thinksFirst(model: string): AppError {
-  const message = `model '${model}' thinks before it answers, and a decision reads its first token: choose a model that can answer at once`
+  const message = `model '${model}' thinks before it answers, and a decision reads its first token: choose a model that answers without thinking`
   return new AppError('unsupported-field', message, { param: 'model' })
 }

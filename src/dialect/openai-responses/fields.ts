@@ -84,7 +84,7 @@ const extensions: readonly Field[] = [
   sharedOpenaiFields.logitBias,
   sharedOpenaiFields.presencePenalty,
   promptTemplateField,
-  used('reasoning_budget_tokens', 'thinking ends after this many tokens; 0: at once; negative: no limit', {
+  used('reasoning_budget_tokens', 'thinking ends after this many tokens; 0: immediately; negative: no limit', {
     aliases: ['reasoning_budget', 'thinking_budget', 'thinking_token_budget', 'thinking_budget_tokens'],
   }),
   sharedOpenaiFields.reasoningBudgetMessage,

@@ -39,7 +39,7 @@ describe('without a file to take, the failure', () => {
     [
       'lists those that are too large',
       { 'b.gguf': 9, 'a.gguf': 7 },
-      '(8.0 GB); to take one all the same, name it: a.gguf (7.0 GB), b.gguf (9.0 GB)',
+      '(8.0 GB); to take one anyway, name it: a.gguf (7.0 GB), b.gguf (9.0 GB)',
     ],
     ['lists parts of split models', { 'm-00001-of-00002.gguf': 1 }, 'are not): m-00001-of-00002.gguf (1.0 GB)'],
   ])('the failure %s', (_, sizes, message) => {

@@ -36,7 +36,7 @@ export function chooseFile(files: readonly RepositoryFile[], memoryBytes: number
   const fitting = candidates.filter(({ sizeBytes }) => fitsMemory(sizeBytes, memoryBytes))
   const [best] = fitting.toSorted(comparePreference)
   if (best === undefined) {
-    const why = `no .gguf file fits into half of the memory (${memory}); to take one all the same, name it`
+    const why = `no .gguf file fits into half of the memory (${memory}); to take one anyway, name it`
     throw new AppError('model-unavailable', `${why}: ${describe(candidates)}`)
   }
   const why =

@@ -196,7 +196,7 @@ describe('a server of the configuration', () => {
     const closed = once(asked.socket, 'close')
     cancel.abort()
     expect(await running).toEqual({
-      text: 'The call was cancelled. The call may have been carried out all the same.',
+      text: 'The call was cancelled. The call may still have been carried out.',
       isError: true,
     })
     await closed
@@ -251,7 +251,7 @@ describe('a server of the older transport, with events on one stream', () => {
     const { tools } = await ask(source)
     expect(tools.map(({ name }) => name)).toEqual(['old__old', 'old__end'])
     expect(await run(tools[0])).toEqual({ text: 'from the older one', isError: false })
-    const lost = 'The tool failed: it ended the stream. The call may have been carried out all the same.'
+    const lost = 'The tool failed: it ended the stream. The call may still have been carried out.'
     expect(await run(tools[1])).toMatchObject({ text: lost, isError: true })
     expect(await run(tools[0])).toEqual({ text: 'from the older one', isError: false })
     older.close()

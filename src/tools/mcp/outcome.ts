@@ -3,7 +3,7 @@ import { startOf } from '../../base/start-of.ts'
 import type { ToolOutcome } from '../../contract/server-tool.ts'
 
 const maxLength = 8000
-const perhapsRun = 'The call may have been carried out all the same.'
+const perhapsRun = 'The call may still have been carried out.'
 
 /** The answer of a server as text: texts unchanged, other content by name, type and size. */
 export function outcomeOf({ content = [], structuredContent, isError = false }: CallToolResult): ToolOutcome {

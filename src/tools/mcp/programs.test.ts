@@ -158,7 +158,7 @@ describe('a program that', () => {
   })
 
   test.each<[string, string, RegExp]>([
-    ['dies', 'die', /^The tool failed: it ended with exit code 7\. The call may have been carried out all the same\.$/],
+    ['dies', 'die', /^The tool failed: it ended with exit code 7\. The call may still have been carried out\.$/],
     ['sends notifications without end', 'flood', /^The tool failed: it sent more than its limit/],
     ['sends a line without end', 'line', /^The tool failed: it sent more than its limit/],
     ['asks without end, and does not read the answers', 'ask', /^The tool failed: it does not read what it is sent/],
@@ -217,7 +217,7 @@ describe('a cancel', () => {
     await call('echo', { text: 'it runs' })
     cancel.abort()
     expect(await waiting).toEqual({
-      text: 'The call was cancelled. The call may have been carried out all the same.',
+      text: 'The call was cancelled. The call may still have been carried out.',
       isError: true,
     })
     await expect.poll(async () => JSON.parse((await call('cancelled')).text)).toHaveLength(1)

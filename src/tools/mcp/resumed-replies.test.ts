@@ -101,7 +101,7 @@ describe('a reply that the server closes', () => {
   ])('and whose rest is %s is a failure of which the model hears that the call may have run', async (_, handler, why, times) => {
     const { lastIds } = closeReply(handler)
     expect(await call()).toMatchObject({
-      text: `The tool failed: ${why}. The call may have been carried out all the same.`,
+      text: `The tool failed: ${why}. The call may still have been carried out.`,
       advice: expect.stringMatching(/^Find out whether it was before/),
     })
     expect([lastIds.length, calls()]).toEqual([times, 1])
@@ -111,7 +111,7 @@ describe('a reply that the server closes', () => {
     const cancel = new AbortController()
     const { lastIds } = closeReply((asked) => void events(asked).write('id: second\ndata: \n\n', () => cancel.abort()))
     expect(await call(cancel.signal)).toEqual({
-      text: 'The call was cancelled. The call may have been carried out all the same.',
+      text: 'The call was cancelled. The call may still have been carried out.',
       isError: true,
     })
     expect([lastIds, calls()]).toEqual([['first'], 1])

@@ -58,7 +58,7 @@ test('what may be the request alone takes no replica from others, and is tried t
 const page = fileURLToPath(new URL('../../../../../docs/engines/remote-failures.md', import.meta.url))
 
 const breakers: Readonly<Record<FailureRow['breaker'], string>> = {
-  opens: 'unhealthy at once',
+  opens: 'unhealthy immediately',
   counts: 'the third in a row',
   compared: 'the same, if another answers',
   busy: 'avoided for a while',
