@@ -4,7 +4,7 @@ export type GgufValue =
   | { readonly type: 'bool'; readonly value: boolean }
   | { readonly type: 'string'; readonly value: string }
   | { readonly type: 'strings'; readonly value: readonly string[] }
-  | { readonly type: 'int32s' | 'float32s'; readonly value: readonly number[] }
+  | { readonly type: 'int32s' | 'float32s' | 'bools'; readonly value: readonly number[] }
 
 /** An F32 tensor. `shape` is in ggml's order: the contiguous dimension (a row's length) comes first. */
 export type GgufTensor = {
@@ -58,6 +58,8 @@ function encodeValue(value: GgufValue): Buffer {
       return array(typeIds.string, value.value.length, Buffer.concat(value.value.map(string)))
     case 'int32s':
       return array(typeIds.int32, value.value.length, numbers(value.value, 'writeInt32LE'))
+    case 'bools':
+      return array(typeIds.bool, value.value.length, Buffer.from(value.value))
     case 'float32s':
       return array(typeIds.float32, value.value.length, numbers(value.value, 'writeFloatLE'))
   }

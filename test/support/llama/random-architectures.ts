@@ -13,6 +13,8 @@ export type SmallArchitecture =
   | 'deepseek2'
   | 'mamba'
   | 'lfm2'
+  /** As lfm2, but its states can be taken back by some tokens. */
+  | 'qwen35'
   /** Positions of several numbers. */
   | 'qwen2vl'
 
@@ -245,6 +247,47 @@ const architectures: Readonly<Record<SmallArchitecture, Architecture>> = {
     ],
     outputNorm: 'token_embd_norm',
   },
+  qwen35: {
+    layers: 2,
+    // The first layer has a state, the second attention.
+    metadata: {
+      ...rmsNorm,
+      full_attention_interval: uint32(2),
+      'rope.dimension_sections': { type: 'int32s', value: [2, 3, 3, 0] },
+      'ssm.conv_kernel': uint32(kernel),
+      'ssm.inner_size': uint32(2 * stateSize),
+      'ssm.state_size': uint32(stateSize),
+      'ssm.time_step_rank': uint32(2),
+      'ssm.group_count': uint32(2),
+    },
+    tensors: (block, writer, layer) => [
+      ...norms(block, writer, 'attn_norm', 'post_attention_norm'),
+      ...(layer === 0 ? deltaNet(block, writer) : gatedAttention(block, writer)),
+      ...dense(block, writer),
+    ],
+  },
+}
+
+/** As many heads of keys as of values. */
+function deltaNet(block: string, { matrix, ones, bias, decay, width }: Writer): GgufTensor[] {
+  return [
+    matrix(`${block}.attn_qkv.weight`, width, 6 * stateSize),
+    matrix(`${block}.attn_gate.weight`, width, 2 * stateSize),
+    matrix(`${block}.ssm_conv1d.weight`, kernel, 6 * stateSize),
+    bias(`${block}.ssm_dt.bias`, 2),
+    decay(`${block}.ssm_a`, 2),
+    matrix(`${block}.ssm_alpha.weight`, width, 2),
+    matrix(`${block}.ssm_beta.weight`, width, 2),
+    ones(`${block}.ssm_norm.weight`, stateSize),
+    matrix(`${block}.ssm_out.weight`, 2 * stateSize, width),
+  ]
+}
+
+/** Queries come with a gate. */
+function gatedAttention(block: string, writer: Writer): GgufTensor[] {
+  const { matrix, width } = writer
+  const [, ...others] = attention(block, writer)
+  return [matrix(`${block}.attn_q.weight`, width, 2 * width), ...others, ...headNorms(block, writer)]
 }
 
 /** The file of a model with random weights that speaks ChatML; equal options give equal bytes. */
