@@ -36,6 +36,7 @@ import {
 import { remoteModel } from './sections/remote-schema.ts'
 import { runtimes } from './sections/runtimes-schema.ts'
 import { sampling } from './sections/sampling-schema.ts'
+import { speculation } from './sections/speculation-schema.ts'
 import { storage } from './sections/storage-schema.ts'
 import { serverTools } from './sections/tools-schema.ts'
 
@@ -47,18 +48,6 @@ const toolStrategy = z
   .describe(
     'Which calls under `tool_choice` `auto` are constrained by the schemas of their tools once they have begun: those of ' +
       'requests with a `strict` tool (`grammar`), or all (`two-pass`, which despite its name takes one pass).',
-  )
-
-const speculation = z
-  .strictObject({
-    type: z
-      .literal('ngram')
-      .describe('`ngram`: what followed the newest three tokens the last time, in the prompt or the output.'),
-    maxTokens: count.default(8).describe('The most tokens of one draft.'),
-  })
-  .describe(
-    'Speculative decoding: tokens are drafted, and the model checks several in one step. The text is the same. Faster where outputs ' +
-      'repeat their prompt, such as edits of code; slower elsewhere on CPUs with few cores.',
   )
 
 const llamaModel = z

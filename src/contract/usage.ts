@@ -30,8 +30,33 @@ export type Usage = {
   readonly cachedIn?: Readonly<Partial<Record<CacheTier, number>>>
   readonly outputTokens: number
   readonly reasoningTokens: number
-  /** With speculative decoding: the tokens that were drafted, and those of them that the model chose too. */
-  readonly drafts?: { readonly proposed: number; readonly accepted: number }
+  /** With speculative decoding, of all kinds together and of each. */
+  readonly drafts?: DraftCounts & { readonly kinds: DraftKinds }
+}
+
+/** What drafts tokens: the text so far, a grammar, a draft model, or layers of the model itself. */
+export const draftKinds = ['ngram', 'certain', 'model', 'mtp'] as const
+export type DraftKind = (typeof draftKinds)[number]
+
+/** The tokens that were drafted, and those of them that the model chose too. */
+export type DraftCounts = { readonly proposed: number; readonly accepted: number }
+export type DraftKinds = Readonly<Partial<Record<DraftKind, DraftCounts>>>
+
+/** All kinds together, and each. */
+export function sumDrafts(all: Iterable<DraftKinds>): DraftCounts & { readonly kinds: DraftKinds } {
+  const total = { proposed: 0, accepted: 0, kinds: {} as Partial<Record<DraftKind, DraftCounts>> }
+  for (const kinds of all) {
+    for (const [name, { proposed, accepted }] of Object.entries(kinds)) {
+      const before = total.kinds[name as DraftKind]
+      total.kinds[name as DraftKind] = {
+        proposed: proposed + (before?.proposed ?? 0),
+        accepted: accepted + (before?.accepted ?? 0),
+      }
+      total.proposed += proposed
+      total.accepted += accepted
+    }
+  }
+  return total
 }
 
 /** Whether most of the prompt came from a cache, as the server says that read it. */

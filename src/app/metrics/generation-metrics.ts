@@ -42,8 +42,12 @@ export function addGenerationMetrics(registry: Registry) {
     labelNames: ['model', 'source'],
   })
   const output = tokens('dragoman_output_tokens_total', 'Generated tokens.')
-  const drafts = tokens('dragoman_draft_tokens_total', 'Tokens that speculative decoding drafted.')
-  const acceptedDrafts = tokens('dragoman_accepted_draft_tokens_total', 'Drafted tokens that the model chose too.')
+  const drafted = (name: string, help: string) => addCounter(registry, { name, help, labelNames: ['model', 'kind'] })
+  const drafts = drafted(
+    'dragoman_draft_tokens_total',
+    'Tokens that speculative decoding drafted, by its kind: ngram, certain (by a grammar), model (a draft model) or mtp.',
+  )
+  const acceptedDrafts = drafted('dragoman_accepted_draft_tokens_total', 'Drafted tokens that the model chose too.')
   const finished = addCounter(registry, {
     name: 'dragoman_finished_choices_total',
     help: 'Choices of replies that ended, by the reason: stop, length, tool-calls and others.',
@@ -83,8 +87,10 @@ export function addGenerationMetrics(registry: Registry) {
       output.at(model).total += outputTokens
       inputSizes.at(model).observe(inputTokens)
       outputSizes.at(model).observe(outputTokens)
-      drafts.at(model).total += usage.drafts?.proposed ?? 0
-      acceptedDrafts.at(model).total += usage.drafts?.accepted ?? 0
+      for (const [kind, { proposed, accepted }] of Object.entries(usage.drafts?.kinds ?? {})) {
+        drafts.at(model, kind).total += proposed
+        acceptedDrafts.at(model, kind).total += accepted
+      }
       keyTokens.at(key, 'input').total += inputTokens
       keyTokens.at(key, 'cached').total += cachedInputTokens
       keyTokens.at(key, 'output').total += outputTokens

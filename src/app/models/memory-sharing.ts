@@ -99,12 +99,13 @@ type MemoryPlan = Pick<LoadOptions, 'modelPath' | 'slots' | 'contextLength' | 'l
     readonly cacheTypeV?: string | undefined
     readonly binary?: string
     readonly draft?: { readonly modelPath: string } | undefined
+    readonly speculation?: { readonly type: string; readonly maxTokens: number } | undefined
     readonly adapters?: readonly { readonly path: string }[] | undefined
   }
 
 function planOf(plan: MemoryPlan): LoadPlan {
   const { modelPath, slots, longestContext, contextLength = longestContext, batchSize, cacheTypeK, cacheTypeV } = plan
-  const { draft, adapters = [], mmprojPath, binary, prefixCache } = plan
+  const { draft, speculation, adapters = [], mmprojPath, binary, prefixCache } = plan
   return {
     modelPath,
     slots,
@@ -115,6 +116,7 @@ function planOf(plan: MemoryPlan): LoadPlan {
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),
     ...(draft !== undefined && { draftPath: draft.modelPath }),
+    ...(speculation?.type === 'mtp' && { headTokens: speculation.maxTokens }),
     ...(typeof prefixCache?.memoryBytes === 'number' && { prefixBytes: prefixCache.memoryBytes }),
     otherPaths: [...(mmprojPath === undefined ? [] : [mmprojPath]), ...adapters.map(({ path }) => path)],
   }

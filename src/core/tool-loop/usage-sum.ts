@@ -1,4 +1,4 @@
-import type { Timings, Usage } from '../../contract/usage.ts'
+import { sumDrafts, type Timings, type Usage } from '../../contract/usage.ts'
 
 type Reported = { readonly usage: Usage; readonly timings: Timings; readonly servedBy?: string }
 
@@ -18,9 +18,7 @@ export class UsageSum {
       ...(usage.cachedIn !== undefined && { cachedIn: usage.cachedIn }),
       outputTokens: before.outputTokens + usage.outputTokens,
       reasoningTokens: before.reasoningTokens + usage.reasoningTokens,
-      ...(drafts.length > 0 && {
-        drafts: { proposed: total(drafts, 'proposed'), accepted: total(drafts, 'accepted') },
-      }),
+      ...(drafts.length > 0 && { drafts: sumDrafts(drafts.map(({ kinds }) => kinds)) }),
     }
     const both = [this.#timings, timings]
     const summed = (['queueMs', 'loadMs', 'templateMs', 'prefillMs', 'decodeMs'] as const).flatMap((name) => {
@@ -39,8 +37,4 @@ export class UsageSum {
     const timings = { ...this.#timings, totalMs }
     return { type: 'usage' as const, usage: this.#usage, timings, ...(servedBy !== undefined && { servedBy }) }
   }
-}
-
-function total<Name extends string>(all: readonly Readonly<Record<Name, number>>[], name: Name): number {
-  return all.reduce((sum, one) => sum + one[name], 0)
 }

@@ -23,6 +23,8 @@ export type MemorySettings = {
   readonly flashAttention: boolean
   readonly cacheTypeK?: string
   readonly cacheTypeV?: string
+  /** The most tokens that the model drafts with layers of its own; absent: it does not. */
+  readonly headTokens?: number
 }
 
 /** The parts of a model's memory that its file and its settings decide. */
@@ -45,19 +47,23 @@ const keptPerToken = 8
 
 /** The memory that llama.cpp allocates for a context, besides the weights. */
 export function estimateMemory(facts: GgufFacts, settings: MemorySettings): MemoryEstimate {
-  const { contextLength, slots, batchSize = defaultBatchSize, flashAttention } = settings
-  const { layers, vocabularySize, embeddingLength, headCount } = facts
+  const { contextLength, slots, batchSize = defaultBatchSize, flashAttention, headTokens = 0 } = settings
+  const { layers, headLayers, vocabularySize, embeddingLength, headCount } = facts
   const batch = Math.min(batchSize, contextLength * slots)
   const cells = roundUp(contextLength)
   const bytesOf = (kept: readonly Layer[]) =>
     slots * kept.reduce((sum, layer) => sum + layerBytes(layer, { cells, batch, settings }), 0)
-  const contextBytes = bytesOf(layers)
+  const isRecurrent = ({ type }: Layer) => type === 'recurrent'
+  // Recurrent layers keep their state before each token of a draft.
+  const drafting = headTokens === 0 ? 0 : bytesOf(headLayers) + headTokens * bytesOf(layers.filter(isRecurrent))
+  const contextBytes = bytesOf(layers) + drafting
   const pointBytes = Math.min(mostPointBytes, mostPoints * bytesOf(layers.filter(forgets)))
   // Logits and attention are not computed at the same time: the larger one counts.
   const logits = vocabularySize * batch
   const attention = flashAttention ? cells * batch : (headCount + 1) * cells * batch
   const workBytes = floatBytes * (Math.max(logits, attention) + keptPerToken * embeddingLength * batch)
-  return { contextBytes: Math.ceil(contextBytes), pointBytes: Math.ceil(pointBytes), workBytes }
+  const contexts = headTokens === 0 ? 1 : 2
+  return { contextBytes: Math.ceil(contextBytes), pointBytes: Math.ceil(pointBytes), workBytes: contexts * workBytes }
 }
 
 function forgets(layer: Layer): boolean {

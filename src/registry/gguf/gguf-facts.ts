@@ -9,6 +9,8 @@ export type GgufFacts = {
   readonly embeddingLength: number
   readonly headCount: number
   readonly layers: readonly Layer[]
+  /** Those that predict further tokens, which are not loaded without need. */
+  readonly headLayers: readonly Layer[]
 }
 
 /** The memory of a layer: every token, only the last ones, or a state of the sequence. */
@@ -63,10 +65,12 @@ function factsIn(metadata: Metadata): GgufFacts {
   const layerCount = number('block_count') ?? 0
   if (layerCount > mostLayers)
     throw new Unreadable(`the header of the file says that the model has ${layerCount} layers (at most ${mostLayers})`)
+  const trunk = layerCount - (number('nextn_predict_layers') ?? 0)
   const layers = Array.from({ length: layerCount }, (_, index): Layer => {
     const kvHeads = perLayer('attention.head_count_kv', index) ?? perLayer('attention.head_count', index) ?? headCount
     const every = number('full_attention_interval')
-    if (kvHeads === 0 || (every !== undefined && (index + 1) % every !== 0)) return { type: 'recurrent', stateValues }
+    if (kvHeads === 0 || (every !== undefined && index < trunk && (index + 1) % every !== 0))
+      return { type: 'recurrent', stateValues }
     const window = windowOf(index)
     return {
       type: 'attention',
@@ -81,7 +85,8 @@ function factsIn(metadata: Metadata): GgufFacts {
     vocabularySize: number('vocab_size') ?? vocabularyIn(metadata),
     embeddingLength,
     headCount,
-    layers,
+    layers: layers.slice(0, trunk),
+    headLayers: layers.slice(trunk),
   }
 
   /** The sliding window of a layer; undefined when it attends to all tokens, or may. */

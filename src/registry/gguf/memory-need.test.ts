@@ -55,6 +55,13 @@ describe('the memory of a context', () => {
         'attention.value_length': uint32(16),
       },
     ],
+    [
+      'leaves out layers that predict further tokens',
+      3 * cells * 128 * 2,
+      'llama',
+      { ...plain, nextn_predict_layers: uint32(1) },
+    ],
+    ['has them where they draft', 4 * cells * 128 * 2, 'llama', { ...plain, nextn_predict_layers: uint32(1) }, { headTokens: 3 }],
     ['grows with the slots', 3 * 4 * cells * 128 * 2, 'llama', plain, { slots: 3 }],
     ['shrinks with quantized caches', (4 * cells * 128 * 34) / 32, 'llama', plain, { cacheTypeK: 'q8_0', cacheTypeV: 'q8_0' }],
     [

@@ -1,6 +1,8 @@
 import { addressOf, type Params } from './library.ts'
 import type { Token } from './tokenizer.ts'
 
+type Place = { readonly position: number; readonly sequence: number; readonly wanted: boolean; readonly vector?: Float32Array }
+
 /** The tokens of one pass, in memory that llama.cpp reads (`struct llama_batch`). */
 export class Batch {
   readonly size: number
@@ -8,11 +10,14 @@ export class Batch {
   readonly #positions: Int32Array
   readonly #sequences: Int32Array
   readonly #wanted: Int8Array
+  readonly #vectors: Float32Array | null
   readonly #params: Params
   #length = 0
 
-  constructor(size: number) {
+  /** `vectorLength`: each token comes with a vector of this length. */
+  constructor(size: number, vectorLength = 0) {
     this.size = size
+    this.#vectors = vectorLength === 0 ? null : new Float32Array(size * vectorLength)
     this.#tokens = new Int32Array(size)
     this.#positions = new Int32Array(size)
     this.#sequences = new Int32Array(size)
@@ -22,7 +27,7 @@ export class Batch {
     const addresses = BigUint64Array.from({ length: size }, (_, index) => first + BigInt(index * Int32Array.BYTES_PER_ELEMENT))
     this.#params = {
       token: this.#tokens,
-      embd: null,
+      embd: this.#vectors,
       pos: this.#positions,
       n_seq_id: new Int32Array(size).fill(1),
       seq_id: addresses,
@@ -35,8 +40,9 @@ export class Batch {
   }
 
   /** Returns the token's place, by which llama.cpp names its logits if they are `wanted`. */
-  add(token: Token, { position, sequence, wanted }: { position: number; sequence: number; wanted: boolean }): number {
+  add(token: Token, { position, sequence, wanted, vector }: Place): number {
     const at = this.#length++
+    if (vector !== undefined) this.#vectors?.set(vector, at * vector.length)
     this.#tokens[at] = token
     this.#positions[at] = position
     this.#sequences[at] = sequence

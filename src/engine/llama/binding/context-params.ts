@@ -1,3 +1,4 @@
+import type { Context } from './library.ts'
 import type { Model } from './model.ts'
 
 /** `enum ggml_type`, of those that a cache may have. */
@@ -11,6 +12,8 @@ export const ropeScalings = { none: 0, linear: 1, yarn: 2 }
 /** llama.cpp rounds the cells of a context up to a multiple of this. */
 const cellPadding = 256
 const usualBatchSize = 512
+/** `LLAMA_CONTEXT_TYPE_MTP` of `enum llama_context_type` */
+const ofHeads = 1
 
 export type ContextOptions = {
   /** The tokens of each sequence, or with `vectors`, of all together. A range: the largest that fits in free memory now. */
@@ -26,6 +29,10 @@ export type ContextOptions = {
   readonly rope?: Rope | undefined
   /** The context makes vectors, pooled as the file says unless `pooling` is set. */
   readonly vectors?: { readonly pooling?: keyof typeof poolingTypes | undefined } | undefined
+  /** Recurrent layers keep their state before each of this many tokens at the end of a pass, where llama.cpp can. */
+  readonly rollback?: number
+  /** The context computes the layers of the model that predict further tokens, from what this one has computed. */
+  readonly headsOf?: { readonly native: Context }
   readonly adapters?: readonly { readonly path: string; readonly scale: number }[] | undefined
 }
 
@@ -61,7 +68,10 @@ export async function contextParams(model: Model, options: ContextOptions) {
   const padded = padCells(Math.max(2, wished))
   // The padding costs nothing, so it is used.
   const contextSize = padded < trainContextSize ? padded : wished
-  const batchSize = Math.max(options.batchSize ?? Math.min(contextSize * sequences, usualBatchSize), options.sequences)
+  const { rollback = 0 } = options
+  // llama.cpp computes the tokens that can be taken back in one part of a pass, and aborts where that is too small for them.
+  const least = Math.max(options.sequences, rollback + 2)
+  const batchSize = Math.max(options.batchSize ?? Math.min(contextSize * sequences, usualBatchSize), least)
   // A sliding window needs one cell more; some models require a multiple of their sequences (`[TAG_RESERVE_DIAG_DECAY]`).
   const cells = roundUp(batchSize + ((fileInsights.swaSize ?? 0) > 0 ? 1 : 0), options.sequences)
   const params = {
@@ -78,6 +88,8 @@ export async function contextParams(model: Model, options: ContextOptions) {
     type_v: cacheTypes[cacheTypeV],
     swa_full: false,
     no_perf: true,
+    n_rs_seq: rollback,
+    ...(options.headsOf !== undefined && { ctx_type: ofHeads, ctx_other: options.headsOf.native }),
     ...ropeParams(options.rope),
     ...(vectors !== undefined && { embeddings: true }),
     ...(vectors?.pooling !== undefined && { pooling_type: poolingTypes[vectors.pooling] }),

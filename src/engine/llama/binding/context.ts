@@ -2,6 +2,7 @@ import { Batch } from './batch.ts'
 import { CheckpointRoom } from './checkpoints.ts'
 import { type ContextOptions, contextParams, poolingTypes } from './context-params.ts'
 import { Gaps, type SequenceTokens } from './gaps.ts'
+import { HiddenStates } from './hidden-states.ts'
 import { floatsAt, type Library, type Memory, type Context as Native, type Params } from './library.ts'
 import type { Model } from './model.ts'
 import type { Token } from './tokenizer.ts'
@@ -28,6 +29,8 @@ export type Decoding<T> = {
   /** The tokens whose logits are read. */
   readonly wanted: 'none' | 'last' | 'all'
   readonly read: Read<T>
+  /** In a context of heads: a vector for each token, one after the other. */
+  readonly vectors?: Float32Array
 }
 
 /** Vectors in place of tokens, all in one pass. */
@@ -46,8 +49,8 @@ type Member = {
   readonly nextTokenIndex: number
   /** The position of the next token. */
   readonly nextPosition: number
-  /** A pass has computed these. */
-  append(tokens: readonly Token[]): void
+  /** A pass has computed these; `hidden`: what it has computed for each, if that is read. */
+  append(tokens: readonly Token[], hidden?: Float32Array): void
   /** A pass has failed: some of its tokens may be in memory. */
   dropUnknown(): void
 }
@@ -83,6 +86,8 @@ export class Context {
   readonly memory: Memory | null
   /** Recurrent layers and sliding windows forget: a sequence needs points to return to. */
   readonly forgets: boolean
+  /** The tokens at the end of a pass that a sequence can take back although its layers are recurrent. */
+  readonly rollback: number
   readonly checkpointRoom = new CheckpointRoom()
   /** The size of a layer's sliding window in tokens; 0 without one. */
   readonly window: number
@@ -97,7 +102,9 @@ export class Context {
   /** Those that have computed tokens, by their numbers. */
   readonly #members = new Map<number, Member>()
   readonly #flag = Buffer.alloc(flagBytes)
+  readonly #vectorLength: number
   #erases: boolean
+  #hidden: HiddenStates | undefined
   #interrupt: Interrupt | undefined
   #isScheduled = false
   #isDisposed = false
@@ -113,7 +120,9 @@ export class Context {
     this.sequences = params.n_seq_max
     this.#isShared = params.kv_unified
     this.#threads = params.n_threads
-    this.#batch = new Batch(batchSize)
+    this.rollback = library.rollback(native)
+    this.#vectorLength = (params.ctx_other ?? null) === null ? 0 : model.embeddingVectorSize
+    this.#batch = new Batch(batchSize, this.#vectorLength)
     this.window = library.slidingWindow(model.native)
     this.forgets = fileInsights.isHybrid || fileInsights.isRecurrent || fileInsights.swaSize !== undefined || this.window > 0
     this.#erases = !this.forgets
@@ -135,7 +144,8 @@ export class Context {
     const { memory, library } = this
     if (this.#erases || memory === null) return
     await this.compute(sequence, { tokens: [anyToken, anyToken], wanted: 'none', read: () => undefined })
-    this.#erases = library.removeTokens(memory, sequence.id, 1, -1)
+    // Recurrent layers would, but only here (`Sequence.truncate`).
+    this.#erases = this.rollback === 0 && library.removeTokens(memory, sequence.id, 1, -1)
     this.#interrupt = this.#makeInterruptible()
     await sequence.clearHistory()
   }
@@ -166,6 +176,13 @@ export class Context {
       this.#isScheduled = true
       process.nextTick(() => void this.#turns.take(() => this.#computeQueued()))
     })
+  }
+
+  /** From now on sequences get what passes compute for their tokens; of a context of heads, it can be read with the logits. */
+  showHiddenStates(): HiddenStates {
+    const of = this.#vectorLength > 0 ? 'wanted' : 'all'
+    this.#hidden = new HiddenStates(this.library, this.native, { length: this.model.embeddingVectorSize, of })
+    return this.#hidden
   }
 
   /** Computes vectors in a pass of their own. */
@@ -228,26 +245,37 @@ export class Context {
   async #computeQueued(): Promise<void> {
     this.#isScheduled = false
     while (this.#queue.length > 0) {
-      let pass = fillPass(this.#queue, this.batchSize)
+      let pass = this.#nextPass()
       const fillers = this.#fillers(pass)
       if (fillers.length > 0) {
         this.#queue.push(...fillers)
-        pass = fillPass(this.#queue, this.batchSize)
+        pass = this.#nextPass()
       }
       if (this.model.llama.gpu === 'vulkan') await vulkanTurns.take(() => this.#computePass(pass))
       else await this.#computePass(pass)
     }
   }
 
+  /** llama.cpp orders hidden states rightly only of passes of which it wants all logits, or with one sequence. */
+  #nextPass(): Part[] {
+    if (this.#hidden === undefined) return fillPass(this.#queue, this.batchSize)
+    const complete = this.#queue.filter(({ wanted, tokens }) => wanted === 'all' || (wanted === 'last' && tokens.length === 1))
+    return fillPass(complete.length > 0 ? complete : this.#queue.slice(0, 1), this.batchSize)
+  }
+
   async #computePass(pass: readonly Part[]): Promise<void> {
     this.#batch.clear()
-    const places = pass.map((part) => addToBatch(this.#batch, part))
+    const places = pass.map((part) => addToBatch(this.#batch, part, this.#vectorLength))
     const startedMs = performance.now()
     const failure = await this.#decode(this.#batch.params)
     if (failure === undefined) this.#gaps.learn(pass.map(sequenceTokens), performance.now() - startedMs)
+    let first = 0
     for (const { work, count } of pass) {
-      if (failure === undefined) work.sequence.append(work.tokens.slice(work.computed, work.computed + count))
+      const tokens = work.tokens.slice(work.computed, work.computed + count)
+      if (failure === undefined)
+        work.sequence.append(tokens, this.#vectorLength > 0 ? undefined : this.#hidden?.copy(first, count))
       else work.sequence.dropUnknown()
+      first += count
     }
     for (const [index, { work, count }] of pass.entries()) {
       const error = failure ?? (await readResults(work, places[index] as LogitPosition[]))
@@ -272,7 +300,7 @@ export class Context {
       return {
         sequence,
         tokens: [anyToken],
-        wanted: 'none',
+        wanted: this.#hidden === undefined ? 'none' : 'last',
         read: () => undefined,
         results: [],
         computed: 0,
@@ -311,7 +339,12 @@ export class Context {
 
 type Made = {
   readonly native: Native
-  readonly params: { readonly n_seq_max: number; readonly kv_unified: boolean; readonly n_threads: number }
+  readonly params: {
+    readonly n_seq_max: number
+    readonly kv_unified: boolean
+    readonly n_threads: number
+    readonly ctx_other?: unknown
+  }
   readonly contextSize: number
   readonly batchSize: number
 }
@@ -342,14 +375,16 @@ function sequenceTokens({ work, count }: Part): SequenceTokens {
 
 type LogitPosition = { readonly index: LogitIndex; readonly tokenIndex: number }
 
-function addToBatch(batch: Batch, { work, count }: Part): LogitPosition[] {
-  const { tokens, computed, wanted, sequence } = work
+function addToBatch(batch: Batch, { work, count }: Part, vectorLength: number): LogitPosition[] {
+  const { tokens, computed, wanted, sequence, vectors } = work
   const places: LogitPosition[] = []
   for (let offset = 0; offset < count; offset++) {
     const tokenIndex = computed + offset
     const isWanted = wanted === 'all' || (wanted === 'last' && tokenIndex === tokens.length - 1)
     const position = sequence.nextPosition + offset
-    const at = batch.add(tokens[tokenIndex] as Token, { position, sequence: sequence.id, wanted: isWanted })
+    const vector = vectors?.subarray(tokenIndex * vectorLength, (tokenIndex + 1) * vectorLength)
+    const place = { position, sequence: sequence.id, wanted: isWanted, ...(vector !== undefined && { vector }) }
+    const at = batch.add(tokens[tokenIndex] as Token, place)
     if (isWanted) places.push({ index: at as LogitIndex, tokenIndex })
   }
   return places

@@ -105,6 +105,8 @@ function declare(paths: Libraries) {
     ...ofMemories(functions),
     ...ofSamplers(functions),
     ...ofDevices({ llama, ggml, base }),
+    /** A function by the name that the compiler gave it. */
+    staged: functions.getWith,
   }
 }
 
@@ -140,6 +142,7 @@ function ofModels({ get, getWith }: Declare) {
     inputLength: get<(model: Model) => number>('int llama_model_n_embd_inp(void *)'),
     classes: get<(model: Model) => number>('uint32_t llama_model_n_cls_out(void *)'),
     slidingWindow: get<(model: Model) => number>('int llama_model_n_swa(void *)'),
+    headLayers: get<(model: Model) => number>('int llama_model_n_layer_nextn(void *)'),
     loadAdapter: get<(model: Model, path: string) => Adapter | null>('void *llama_adapter_lora_init(void *, str)'),
   }
 }
@@ -179,6 +182,8 @@ function ofContexts({ get, getWith }: Declare) {
     setThreads: get<(context: Context, forTokens: number, forPrompts: number) => void>(
       'void llama_set_n_threads(void *, int32_t, int32_t)',
     ),
+    /** How many tokens at the end of a pass recurrent layers can take back. */
+    rollback: get<(context: Context) => number>('uint32_t llama_n_rs_seq(void *)'),
     setCausal: get<(context: Context, isCausal: boolean) => void>('void llama_set_causal_attn(void *, bool)'),
     poolingOf: get<(context: Context) => number>('int llama_pooling_type(void *)'),
     sequenceVector: get<(context: Context, sequence: number) => Pointer | null>('void *llama_get_embeddings_seq(void *, int)'),

@@ -1,5 +1,6 @@
 import { type GgufFileInfo, GgufInsights, type Llama, readGgufFileInfo } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
+import { refuseHeads } from './heads-of-file.ts'
 import { type Adapter, type Library, type Model as Native, openLibrary, type Vocabulary } from './library.ts'
 import { Tokenizer } from './tokenizer.ts'
 
@@ -11,6 +12,8 @@ export type ModelOptions = {
   readonly modelPath: string
   /** Absent: as many as the free memory allows. */
   readonly gpuLayers?: number | 'auto' | 'max' | undefined
+  /** Loads the layers that predict further tokens, too. */
+  readonly heads?: boolean
   readonly onLoadProgress?: ((progress: number) => void) | undefined
 }
 
@@ -56,9 +59,10 @@ export class Model extends Tokenizer {
   }
 
   /** llama.cpp logs why a model cannot be loaded. */
-  static async load(llama: Llama, { modelPath, gpuLayers, onLoadProgress }: ModelOptions): Promise<Model> {
+  static async load(llama: Llama, { modelPath, gpuLayers, heads = false, onLoadProgress }: ModelOptions): Promise<Model> {
     const library = openLibrary()
     const fileInfo = await readFile(modelPath)
+    if (heads) refuseHeads(fileInfo)
     const fileInsights = await GgufInsights.from(fileInfo, llama)
     const placed = await fileInsights.configurationResolver.resolveModelGpuLayersV2(gpuLayers, {
       useMmap: llama.supportsMmap ? 'auto' : false,
@@ -68,6 +72,7 @@ export class Model extends Tokenizer {
       n_gpu_layers: placed.gpuLayers,
       load_mode: placed.useMmap ? loadModes.mmap : loadModes.none,
       lazy_mode: lazyModes.off,
+      load_mtp: heads,
     }
     const native = await library.loadModel(modelPath, params, (done) => onLoadProgress?.(done))
     if (native === null) throw new Error('Failed to load model')

@@ -15,6 +15,18 @@ const completely = 0
 /** Some of the vectors of a slice, from its vector `from` on. */
 export type SlicePart = { readonly slice: Slice; readonly vectors: Float32Array; readonly from: number }
 
+/** Reads along what a sequence computes. */
+export type Follower = {
+  /** A pass has computed these tokens, the first at this number and position, and for each of them a hidden state. */
+  follow(tokens: readonly Token[], at: { readonly start: number; readonly position: number; readonly hidden: Float32Array }): void
+  /** Reads what was computed, once it is much. Never rejects. */
+  keepUp(): Promise<void>
+  /** The sequence has other tokens now: as many of another's. */
+  copyFrom(other: Follower): void
+  /** The sequence has other tokens now. */
+  forget(): void
+}
+
 /** The tokens of a text that a context has computed. Only one call may run at a time. */
 export class Sequence {
   readonly context: Context
@@ -23,6 +35,11 @@ export class Sequence {
   readonly #checkpoints: Checkpoints | undefined
   #spans: readonly Span[] = []
   #stops: readonly number[] = []
+  #follower: Follower | undefined
+  /** The tokens of the last pass, unless something else has changed the memory since. */
+  #lastPass = 0
+  /** Recurrent layers have taken tokens back, which llama.cpp does with the next pass. */
+  #isTakenBack = false
 
   constructor(context: Context, id: number) {
     this.context = context
@@ -43,13 +60,19 @@ export class Sequence {
     return positionAt(this.#spans, this.#tokens.length)
   }
 
+  set follower(follower: Follower) {
+    this.#follower = follower
+  }
+
   async compute(tokens: readonly Token[]): Promise<void> {
     await this.context.compute(this, { tokens, wanted: 'none', read: () => undefined })
+    await this.#follower?.keepUp()
   }
 
   /** Adds tokens, and calls `read` while the logits of the last one are available. */
   async computeLast<T>(tokens: readonly Token[], read: (index: LogitIndex) => T | Promise<T>): Promise<T> {
     const [result] = await this.context.compute(this, { tokens, wanted: 'last', read })
+    await this.#follower?.keepUp()
     return result as T
   }
 
@@ -91,11 +114,11 @@ export class Sequence {
   /** Copies the first tokens of another sequence of this context. */
   copyFrom(other: Sequence, tokens: number): Promise<void> {
     return this.context.betweenPasses(() => {
-      const { library, memory } = this.context
+      const { memory } = this.context
       if (memory === null) return
-      // llama.cpp copies a sequence only as a whole here (`kv_unified` is off); the surplus is erased.
-      library.copyTokens(memory, other.id, this.id, -1, -1)
+      this.#copyMemory(other, memory)
       this.#hold(other.#tokens, other.#spans)
+      if (other.#follower !== undefined) this.#follower?.copyFrom(other.#follower)
       this.#checkpoints?.copyFrom(other.#checkpoints)
       this.#truncate(tokens)
     })
@@ -182,8 +205,11 @@ export class Sequence {
   }
 
   /** A pass has computed these tokens. */
-  append(tokens: readonly Token[]): void {
+  append(tokens: readonly Token[], hidden?: Float32Array): void {
+    if (hidden !== undefined) this.#follower?.follow(tokens, { start: this.#tokens.length, position: this.nextPosition, hidden })
     for (const token of tokens) this.#tokens.push(token)
+    this.#lastPass = tokens.length
+    this.#isTakenBack = false
     this.#checkpoints?.takeAtInterval(this.#tokens.length - 1)
   }
 
@@ -194,7 +220,27 @@ export class Sequence {
     if (memory !== null) library.removeTokens(memory, this.id, this.nextPosition, -1)
   }
 
+  #copyMemory(other: Sequence, memory: Memory): void {
+    const { library, native } = this.context
+    // Otherwise what was last taken back from it would be taken back from the copy.
+    library.removeTokens(memory, this.id, -1, -1)
+    // llama.cpp copies a sequence only as a whole here (`kv_unified` is off); the surplus is erased.
+    if (!other.#isTakenBack) {
+      library.copyTokens(memory, other.id, this.id, -1, -1)
+      return
+    }
+    // It would copy the state with the tokens that were taken back.
+    const size = Number(library.stateSize(native, other.id, completely))
+    const state = new Uint8Array(size)
+    library.getState(native, state, size, other.id, completely)
+    if (Number(library.setState(native, state, size, this.id, completely)) !== size)
+      throw new Error('llama.cpp could not copy it')
+  }
+
   #hold(tokens: Iterable<Token>, spans: readonly Span[]): void {
+    this.#follower?.forget()
+    this.#lastPass = 0
+    this.#isTakenBack = false
     this.#tokens.length = 0
     for (const token of tokens) this.#tokens.push(token)
     this.#spans = spans.filter(({ start }) => start < this.#tokens.length)
@@ -215,15 +261,24 @@ export class Sequence {
     return first === 0 ? position > 0 : first <= position - Math.max(1, window)
   }
 
+  /** Recurrent layers can take back the end of a pass; llama.cpp claims more, and then has a wrong state. */
+  #isOfLastPass(tokens: number): boolean {
+    return tokens <= this.context.rollback && tokens < this.#lastPass
+  }
+
   #truncate(tokens: number): void {
     const { library, memory } = this.context
     const start = endOutside(this.#spans, tokens)
     if (start >= this.#tokens.length) return
+    const isOfLastPass = this.#isOfLastPass(this.#tokens.length - start)
+    this.#lastPass = 0
+    this.#isTakenBack = isOfLastPass
     this.#keep(start)
     if (memory === null) return
     this.#checkpoints?.forgetFrom(start)
     const position = this.nextPosition
-    if (this.#isWholeBefore(position, memory) && library.removeTokens(memory, this.id, position, -1)) return
+    if ((isOfLastPass || this.#isWholeBefore(position, memory)) && library.removeTokens(memory, this.id, position, -1)) return
+    this.#isTakenBack = false
     const restored = this.#checkpoints?.restore(start) ?? 0
     if (restored === 0) library.removeTokens(memory, this.id, -1, -1)
     this.#keep(restored)

@@ -7,6 +7,7 @@ import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { Prompt, ReasoningOptions, ToolChoice } from '../../../contract/request.ts'
 import { cacheTypes } from '../../../contract/server/lifecycle.ts'
 import type { RequestTemplate, TemplateChoice } from '../../../contract/template.ts'
+import { draftKinds } from '../../../contract/usage.ts'
 import type { GrammarProgram } from '../../../grammar/run/program.ts'
 import type { FileSampling } from './file-sampling.ts'
 import type { ResolvedSampling } from './resolve-sampling.ts'
@@ -16,6 +17,8 @@ const isTagged = (value: unknown): boolean => isObject(value) && 'type' in (valu
 const templateChoiceSchema = z.custom<TemplateChoice>(isTagged)
 const requestTemplateSchema = z.custom<RequestTemplate>(isTagged)
 const gpuLayersSchema = z.union([z.int().nonnegative(), z.enum(['auto', 'max'])])
+
+const draftCounts = { proposed: z.int(), accepted: z.int() }
 
 /** How a worker loads its model. Absent numbers are decided by the worker, from the model and the machine. */
 const loadOptionsSchema = z.object({
@@ -41,7 +44,19 @@ const loadOptionsSchema = z.object({
       base: z.number().positive().exactOptional(),
     })
     .exactOptional(),
-  speculation: z.object({ type: z.literal('ngram'), maxTokens: z.int().positive() }).exactOptional(),
+  speculation: z
+    .discriminatedUnion('type', [
+      z.object({ type: z.literal('ngram'), maxTokens: z.int().positive() }),
+      z.object({
+        type: z.literal('mtp'),
+        maxTokens: z.int().positive(),
+        /** A draft ends before a token that is less probable than this. */
+        minProbability: z.number().min(0).max(1),
+        /** Without measuring whether it is faster. */
+        always: z.boolean().exactOptional(),
+      }),
+    ])
+    .exactOptional(),
   /** A model that drafts tokens for this one. */
   draft: z
     .object({
@@ -263,7 +278,7 @@ const reportSchema = z.discriminatedUnion('type', [
     outputTokens: z.int(),
     reasoningTokens: z.int(),
     /** With speculation: the tokens that were drafted, and those of them that the model chose too. */
-    drafts: z.object({ proposed: z.int(), accepted: z.int() }).exactOptional(),
+    drafts: z.object({ ...draftCounts, kinds: z.partialRecord(z.enum(draftKinds), z.object(draftCounts)) }).exactOptional(),
     decodeMs: z.number(),
   }),
 ])

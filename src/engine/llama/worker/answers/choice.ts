@@ -1,4 +1,5 @@
 import type { GeneratedToken } from '../../../../contract/event.ts'
+import type { DraftKinds } from '../../../../contract/usage.ts'
 import { AnswerStops } from '../../../../model-text/parse/answer-stops.ts'
 import { checkContextFit } from '../../../shared/context-fit.ts'
 import { watchReasoning } from '../../../shared/reasoning-watch.ts'
@@ -18,7 +19,7 @@ import { closeAtBudget } from '../sampling/reasoning-budget.ts'
 import type { RunControl } from '../sampling/run-control.ts'
 import { createBiases, samplerSteps } from '../sampling/sampling.ts'
 import { showToken, showTop } from '../sampling/scores.ts'
-import { type DraftCounts, Speculation } from '../sampling/speculation.ts'
+import { Speculation } from '../sampling/speculation.ts'
 import { openTokenSource, type SourcedToken, type Steering, type TokenSource } from '../sampling/token-source.ts'
 import type { Vocabulary } from '../sampling/vocabulary.ts'
 import type { SlotLease } from '../slots/slot-pool.ts'
@@ -41,7 +42,7 @@ export type Choice = {
   readonly outputTokens: number
   readonly reasoningTokens: number
   /** Only with speculation. */
-  readonly drafts: DraftCounts | undefined
+  readonly drafts: DraftKinds | undefined
   close(): void
 }
 
@@ -82,7 +83,7 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
   const loop = loopWindow > 1 ? new LoopWatch(loopWindow) : undefined
   const stopTokens = new Set(sampling.stopTokens)
   const forbidden = forbiddenBy(bans, healing)
-  const source = openSource(loaded, run, { constrained, inserted, speculation, forbidden })
+  const source = openSource(loaded, run, { constrained, inserted, speculation, forbidden, limit })
   const guide = openGuide(loaded, run)
 
   const send = (text: string, tokens: readonly GeneratedToken[] | undefined) => {
@@ -227,7 +228,7 @@ function textOf(tokens: Uint32Array): Uint32Array {
   return tokens.some(isPlaceholder) ? tokens.filter((token) => !isPlaceholder(token)) : tokens
 }
 
-type SourceParts = Pick<Steering, 'speculation' | 'constrained' | 'inserted' | 'forbidden'>
+type SourceParts = Pick<Steering, 'speculation' | 'constrained' | 'inserted' | 'forbidden' | 'limit'>
 
 function openSource(
   { model, vocabulary, context, pacer, rounds }: WorkerModel,

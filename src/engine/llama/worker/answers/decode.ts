@@ -1,5 +1,6 @@
 import { thousandths } from '../../../../base/thousandths.ts'
 import type { PromptToken } from '../../../../contract/event.ts'
+import { type DraftKinds, sumDrafts } from '../../../../contract/usage.ts'
 import { checkContextFit } from '../../../shared/context-fit.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { Report, RunCommand } from '../../channel/ipc.ts'
@@ -31,7 +32,7 @@ export async function decode(loaded: WorkerModel, asked: ControlledCommand, repo
   // A worker that was restarted since the prompt was prepared may have found another file.
   checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: loaded.context.contextSize })
   const counts = { outputTokens: 0, reasoningTokens: 0 }
-  const drafts = { proposed: 0, accepted: 0 }
+  const drafts: DraftKinds[] = []
   let decodeFromMs: number | undefined
   let cancelled = false
 
@@ -74,15 +75,15 @@ export async function decode(loaded: WorkerModel, asked: ControlledCommand, repo
       onEnd({ index, outputTokens, reasoningTokens, drafts: drafted }, { reason, stopSequence }) {
         counts.outputTokens += outputTokens
         counts.reasoningTokens += reasoningTokens
-        drafts.proposed += drafted?.proposed ?? 0
-        drafts.accepted += drafted?.accepted ?? 0
+        if (drafted !== undefined) drafts.push(drafted)
         if (reason === 'cancelled') cancelled = true
         else report({ type: 'choice-done', id, choice: index, reason, stopSequence })
       },
     })
   }
   const decodeMs = decodeFromMs === undefined ? 0 : thousandths(performance.now() - decodeFromMs)
-  const drafted = loaded.openDrafter === undefined && drafts.proposed === 0 ? {} : { drafts }
+  const sum = sumDrafts(drafts)
+  const drafted = loaded.openDrafter === undefined && sum.proposed === 0 ? {} : { drafts: sum }
   return { type: 'done', id, cancelled: cancelled || run.control.cancelled(), ...counts, ...drafted, decodeMs }
 }
 

@@ -11,6 +11,7 @@ import { Rounds } from '../rounds/rounds.ts'
 import { CertainDrafts } from '../sampling/certain-drafter.ts'
 import { DraftModel } from '../sampling/draft-model.ts'
 import { Guides } from '../sampling/guidance.ts'
+import { HeadDrafts, type HeadSettings } from '../sampling/head-drafts.ts'
 import { NgramDrafter } from '../sampling/ngram-drafter.ts'
 import type { Drafter } from '../sampling/speculation.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from '../sampling/token-trie.ts'
@@ -77,6 +78,7 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
   const model = await Model.load(llama, {
     modelPath: options.modelPath,
     gpuLayers: options.gpuLayers,
+    heads: options.speculation?.type === 'mtp',
     onLoadProgress(progress) {
       if (progress - reported < progressStep && progress < 1) return
       reported = progress
@@ -89,6 +91,8 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
     ...options,
     contextSize: options.contextLength ?? rangeOf(model.trainContextSize, options.longestContext),
     threads,
+    // A draft may be rejected completely.
+    ...(options.speculation?.type === 'mtp' && { rollback: options.speculation.maxTokens }),
   }
   const { context, sequences } = await openContext(model, contextOptions).catch((error: unknown) => {
     throw withAdapterHint(error, options)
@@ -123,17 +127,13 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
     prefixStore,
     media,
     certainDrafts: context.erases ? new CertainDrafts(model) : undefined,
-    guides: new Guides(() => openContext(model, { ...contextOptions, contextSize: context.contextSize })),
+    guides: new Guides(() => openContext(model, { ...contextOptions, rollback: 0, contextSize: context.contextSize })),
   }
-  const openDrafter = await findDrafter(options, (settings) =>
-    DraftModel.load(llama, {
-      settings,
-      context: { ...contextOptions, contextSize: context.contextSize, adapters: [] },
-      sequences,
-      stopWithinMs,
-      onWarning,
-    }),
-  )
+  const beside = { ...contextOptions, rollback: 0, contextSize: context.contextSize, adapters: [] }
+  const openDrafter = await findDrafter(options, {
+    loadModel: (settings) => DraftModel.load(llama, { settings, context: beside, sequences, stopWithinMs, onWarning }),
+    openHeads: (settings) => HeadDrafts.open({ settings, target: context, context: beside, sequences, onWarning }),
+  })
   return { ...parts, ...templatePart, ...(openDrafter !== undefined && { openDrafter }) }
 }
 
@@ -154,10 +154,19 @@ function warnOfShorterContext(
   )
 }
 
+type Drafting = {
+  readonly loadModel: (settings: NonNullable<LoadOptions['draft']>) => Promise<DraftModel>
+  readonly openHeads: (settings: HeadSettings) => Promise<HeadDrafts>
+}
+
 async function findDrafter(
   { speculation, draft }: LoadOptions,
-  load: (settings: NonNullable<LoadOptions['draft']>) => Promise<DraftModel>,
+  { loadModel: load, openHeads }: Drafting,
 ): Promise<WorkerModel['openDrafter']> {
+  if (speculation?.type === 'mtp') {
+    const heads = await openHeads(speculation)
+    return () => heads.start()
+  }
   if (speculation !== undefined) return (prompt) => new NgramDrafter({ prompt, maxTokens: speculation.maxTokens })
   if (draft === undefined) return undefined
   const model = await load(draft)
@@ -165,7 +174,8 @@ async function findDrafter(
 }
 
 /** A rejected draft is erased from the end. */
-function refuseUnerasable(options: LoadOptions, { erases }: Context): void {
+function refuseUnerasable(options: LoadOptions, { erases, rollback }: Context): void {
+  if (options.speculation?.type === 'mtp' && rollback > 0) return
   const setting = (['speculation', 'draft'] as const).find((name) => options[name] !== undefined)
   if (erases || setting === undefined) return
   throw new Error(`this model cannot take back tokens (recurrent layers): remove \`${setting}\``)

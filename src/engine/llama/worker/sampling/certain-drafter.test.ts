@@ -64,7 +64,7 @@ describe('a draft of what is certain', () => {
 
   test('another drafter drafts the rest', () => {
     const pushed: Token[] = []
-    const other: Drafter = { push: (token) => void pushed.push(token), draft: () => model.tokenize('guess') }
+    const other: Drafter = { kind: 'model', push: (token) => void pushed.push(token), draft: () => model.tokenize('guess') }
     const { draft, compute } = open({ text: '', other })
     expect(draft()).toBe('guess')
     compute(10)

@@ -39,6 +39,9 @@ export class CertainDrafts {
   open(constrained: Pick<ConstrainedOutput, 'certain'>, other?: Drafter): Drafter {
     let measured: { readonly length: number; readonly startedMs: number; tookMs: number; tokens: number } | undefined
     return {
+      get kind() {
+        return measured === undefined ? (other?.kind ?? 'certain') : 'certain'
+      },
       push: (token) => {
         other?.push(token)
         if (measured === undefined) return

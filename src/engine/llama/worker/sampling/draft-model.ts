@@ -64,7 +64,7 @@ export class DraftModel {
   /** Drafts the text of one choice that begins with this prompt. */
   open(prompt: Iterable<number>): Drafter {
     const text = [...prompt] as Token[]
-    return { push: (token) => void text.push(token), draft: (request) => this.#draft(text, request) }
+    return { kind: 'model', push: (token) => void text.push(token), draft: (request) => this.#draft(text, request) }
   }
 
   async #draft(text: readonly Token[], request: DraftRequest): Promise<readonly Token[]> {

@@ -6,6 +6,7 @@ const length = 3
 
 /** Drafts what followed the last time that the newest tokens occurred, in the prompt or the output (prompt lookup). */
 export class NgramDrafter implements Drafter {
+  readonly kind = 'ngram'
   readonly #maxTokens: number
   readonly #tokens: Token[] = []
   /** Where the newest occurrence of some tokens ended, by their hash. */

@@ -16,9 +16,14 @@ export function scoreToken(logits: Float32Array, token: Token, top: number): Tok
 }
 
 export function mostProbable(logits: Float32Array): { readonly token: Token; readonly probability: number } {
+  const token = likeliest(logits)
+  return { token, probability: Math.exp((logits[token] as number) - logOfSum(logits)) }
+}
+
+export function likeliest(logits: Float32Array): Token {
   const [token] = highest(logits, 1)
   if (token === undefined) throw new Error('the model has no tokens')
-  return { token, probability: Math.exp((logits[token] as number) - logOfSum(logits)) }
+  return token
 }
 
 export function logOfSum(logits: Float32Array): number {

@@ -1,10 +1,8 @@
+import type { DraftCounts, DraftKind, DraftKinds } from '../../../../contract/usage.ts'
 import type { LogitIndex } from '../../binding/context.ts'
 import type { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { Round, Rounds } from '../rounds/rounds.ts'
-
-/** The tokens that were drafted, and those of them that the model chose too. */
-export type DraftCounts = { readonly proposed: number; readonly accepted: number }
 
 /** Where to draft. */
 export type DraftRequest = {
@@ -20,6 +18,8 @@ export type DraftRequest = {
 
 /** Drafts the continuation of one choice's text. */
 export type Drafter = {
+  /** What has made the last draft. */
+  readonly kind: DraftKind
   /** Adds a token to the text. */
   push(token: Token): void
   /** May be empty; never rejects. */
@@ -37,15 +37,14 @@ type Computing = Omit<DraftRequest, 'round'> & {
  */
 export class Speculation {
   readonly #drafter: Drafter
-  #proposed = 0
-  #accepted = 0
+  readonly #counts: Partial<Record<DraftKind, DraftCounts>> = {}
 
   constructor(drafter: Drafter) {
     this.#drafter = drafter
   }
 
-  get counts(): DraftCounts {
-    return { proposed: this.#proposed, accepted: this.#accepted }
+  get counts(): DraftKinds {
+    return this.#counts
   }
 
   /** Adds a token to the text. */
@@ -86,8 +85,14 @@ export class Speculation {
     await rounds.join('tokens', evaluate, { prepare, isOver })
     if (chosen.length === 0) return 'over'
     if (sequence.nextTokenIndex > start + chosen.length) await sequence.truncate(start + chosen.length)
-    this.#proposed += draft.length
-    this.#accepted += chosen.length - 1
+    this.#count(draft.length, chosen.length - 1)
     return chosen
+  }
+
+  #count(proposed: number, accepted: number): void {
+    if (proposed === 0) return
+    const { kind } = this.#drafter
+    const before = this.#counts[kind]
+    this.#counts[kind] = { proposed: proposed + (before?.proposed ?? 0), accepted: accepted + (before?.accepted ?? 0) }
   }
 }

@@ -42,6 +42,8 @@ export type Steering = {
   /** The next token to insert instead of a sampled one, if any. */
   readonly inserted?: (() => Token | undefined) | undefined
   readonly speculation?: Speculation | undefined
+  /** The most tokens of output. */
+  readonly limit?: number
   /** Tokens that may not be chosen at this position of the output. */
   readonly forbidden?: ((outputTokens: number) => ReadonlySet<Token> | undefined) | undefined
 }
@@ -52,7 +54,16 @@ export type Steering = {
  */
 export function openTokenSource(
   { model, reading }: { readonly model: Model; readonly reading: Omit<SequenceReading, 'sequence'> },
-  { steps, biases: biasesAt, topLogprobs, constrained, inserted, speculation, forbidden }: Steering,
+  {
+    steps,
+    biases: biasesAt,
+    topLogprobs,
+    constrained,
+    inserted,
+    speculation,
+    forbidden,
+    limit = Number.POSITIVE_INFINITY,
+  }: Steering,
 ): TokenSource {
   const chain = new SamplerChain(model, steps)
   /** The tokens of the output, with those of a draft. */
@@ -101,7 +112,7 @@ export function openTokenSource(
       const one = await readLast(unread, { sequence, ...reading }, read)
       return one === 'over' ? 'over' : [one]
     }
-    const room = sequence.context.contextSize - sequence.nextTokenIndex - 1
+    const room = Math.min(sequence.context.contextSize - sequence.nextTokenIndex, limit - count) - 1
     return speculation.compute({ sequence, last, room, ...reading }, read)
   }
   return {

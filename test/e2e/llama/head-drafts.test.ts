@@ -1,0 +1,164 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { startLlamaServer } from '../../../bench/llama-server.ts'
+import { type GenerationRequest, plainChat } from '../../../src/contract/request.ts'
+import type { LoadOptions } from '../../../src/engine/llama/channel/ipc.ts'
+import { LlamaEngine } from '../../../src/engine/llama/engine.ts'
+import { chatRequest, completeChoices } from '../../engine-contract.ts'
+import { encodeHeadedModel, headedArchitectures } from '../../support/llama/headed-model.ts'
+import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
+import { encodeSmallModel } from '../../support/llama/random-architectures.ts'
+import { text } from '../../support/parts.ts'
+
+const never = new AbortController().signal
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
+const story = 'The cat sat on the mat, and the dog'
+const greedy = { temperature: 0 }
+const sampling = { temperature: 1, topK: 20, seed: 5 }
+const mtp = { type: 'mtp', maxTokens: 3, minProbability: 0, always: true } as const
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dragoman-heads-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+function createEngine(modelPath: string, more: Partial<LoadOptions> = {}): LlamaEngine {
+  const options = { modelPath, slots: 4, contextLength: 512, threads: 1, flashAttention: true, ...more }
+  return new LlamaEngine({ id: 'small', locate: async () => options, log: quiet })
+}
+
+async function write(name: string, bytes: Buffer): Promise<string> {
+  const path = join(folder, `${name}.gguf`)
+  await writeFile(path, bytes)
+  return path
+}
+
+describe.each(headedArchitectures)('%s drafts with its head', (architecture) => {
+  let modelPath: string
+  let plain: LlamaEngine
+  let drafting: LlamaEngine
+  beforeAll(async () => {
+    modelPath = await write(architecture, encodeHeadedModel(architecture))
+    plain = createEngine(modelPath)
+    drafting = createEngine(modelPath, { speculation: mtp })
+    await Promise.all([plain, drafting].map((engine) => engine.ensureReady(never)))
+  })
+  afterAll(() => Promise.all([plain.close(), drafting.close()]))
+
+  const ask = (engine: LlamaEngine, request: Partial<GenerationRequest>, said = story) =>
+    completeChoices(engine, chatRequest(said, request))
+  const textsOf = async (engine: LlamaEngine, request: Partial<GenerationRequest>, said = story) =>
+    (await ask(engine, request, said)).choices.map((choice) => ({ text: choice.text, finishes: choice.finishes }))
+
+  test.each<{ name: string; request: Partial<GenerationRequest> }>([
+    { name: 'greedy', request: { sampling: greedy, maxOutputTokens: 200, ignoreEos: true } },
+    { name: 'sampled', request: { sampling, maxOutputTokens: 120, ignoreEos: true } },
+    { name: 'up to its own end', request: { sampling, maxOutputTokens: 200 } },
+    { name: 'up to a stop sequence', request: { sampling: greedy, stop: ['a'], maxOutputTokens: 100 } },
+    { name: 'until the context is full', request: { sampling: greedy, ignoreEos: true } },
+    { name: 'with log-probabilities', request: { sampling, maxOutputTokens: 60, logprobs: { top: 2 } } },
+    { name: 'within a grammar', request: { sampling, output: { type: 'regex', pattern: '(ab|cd){20,30}' } } },
+    { name: 'with a penalty', request: { sampling: { ...sampling, repetitionPenalty: 1.1 }, maxOutputTokens: 80 } },
+    { name: 'in several choices', request: { sampling, choices: 6, maxOutputTokens: 40, ignoreEos: true } },
+    // Not drafted: taken back after passes of one token, of which llama.cpp's recurrent layers would have a wrong state.
+    { name: 'with banned strings', request: { sampling: { ...sampling, bannedStrings: ['e', 'th'] }, maxOutputTokens: 80 } },
+  ])('and its text is the same: $name', async ({ request }) => {
+    expect(await textsOf(drafting, request)).toEqual(await textsOf(plain, request))
+  })
+
+  test('for four streams, whose prompts have different lengths, and its texts are the same', async () => {
+    const prompts = [story, 'One', `${story} and ${story}`, 'Two or three words']
+    for (const one of [greedy, sampling]) {
+      const request = { sampling: one, maxOutputTokens: 80, ignoreEos: true }
+      const together = await Promise.all(prompts.map((prompt) => textsOf(drafting, request, prompt)))
+      for (const [index, prompt] of prompts.entries()) expect(together[index]).toEqual(await textsOf(plain, request, prompt))
+    }
+  })
+
+  test('as well beside other streams as alone', async () => {
+    const request = { sampling: greedy, maxOutputTokens: 150, ignoreEos: true }
+    const prompts = [story, 'One', `${story} and ${story}`, 'Two or three words']
+    const shareOf = async (asked: ReturnType<typeof ask>) => {
+      const { proposed = 0, accepted = 0 } = (await asked).usage?.drafts ?? {}
+      return accepted / proposed
+    }
+    const together = await Promise.all(prompts.map((prompt) => shareOf(ask(drafting, request, prompt))))
+    for (const [index, prompt] of prompts.entries()) {
+      const alone = await shareOf(ask(drafting, request, prompt))
+      expect(alone).toBeGreaterThan(0.1)
+      expect(together[index]).toBeGreaterThan(0.7 * alone)
+    }
+  })
+
+  test('also after a conversation was restored from memory, or its slot was taken', async () => {
+    const prefixCache = { memoryBytes: 1e8, minTokens: 32 }
+    const engines = [{}, { speculation: mtp }].map((more) => createEngine(modelPath, { slots: 1, prefixCache, ...more }))
+    onTestFinished(async () => void (await Promise.all(engines.map((engine) => engine.close()))))
+    const conversation = async (engine: LlamaEngine) => {
+      const replies: unknown[] = []
+      for (const said of [story.repeat(4), 'Something else. '.repeat(12), story.repeat(4), `${story.repeat(4)} again`]) {
+        const { choices, usage } = await ask(
+          engine,
+          { owner: 'anna', sampling: greedy, maxOutputTokens: 60, ignoreEos: true },
+          said,
+        )
+        replies.push([choices[0]?.text, usage?.cachedInputTokens])
+      }
+      return replies
+    }
+    const [expected, found] = await Promise.all(engines.map(conversation))
+    expect(found).toEqual(expected)
+  })
+
+  test.skipIf(llamaServerBinary === undefined)(
+    `as many tokens as llama-server, and as many are right${llamaServerHint}`,
+    async () => {
+      const more = ['--spec-type', 'draft-mtp', '--spec-draft-n-max', '3']
+      const server = await startLlamaServer({ program: llamaServerBinary ?? '', modelPath, slots: 1, contextLength: 512, more })
+      onTestFinished(() => server.stop())
+      const alone = createEngine(modelPath, { slots: 1, speculation: mtp })
+      onTestFinished(() => alone.close())
+      for (const prompt of ['once upon a time the sea', 'when']) {
+        const body = JSON.stringify({ prompt, n_predict: 150, temperature: 0, ignore_eos: true })
+        const theirs = (await (await fetch(`${server.url}/completion`, { method: 'POST', body })).json()) as Theirs
+        const asked = { prompt: { type: 'text', text: prompt }, sampling: greedy, maxOutputTokens: 150, ignoreEos: true } as const
+        const { usage, choices } = await ask(alone, asked)
+        expect(complete(choices[0]?.text)).toBe(complete(theirs.content))
+        const { draft_n, draft_n_accepted } = theirs.timings
+        expect(usage?.drafts).toMatchObject({ proposed: draft_n, accepted: draft_n_accepted })
+      }
+    },
+  )
+})
+
+/** Without a part of a character at its end. */
+const complete = (said = '') => said.replace(/\ufffd+$/, '')
+
+type Theirs = { readonly content: string; readonly timings: { readonly draft_n: number; readonly draft_n_accepted: number } }
+
+describe('a model without layers for further tokens', () => {
+  test.each([
+    {
+      name: 'of another architecture',
+      bytes: () => encodeSmallModel('llama', { width: 32 }),
+      why: /not of the architecture llama/,
+    },
+    { name: 'without them', bytes: () => encodeSmallModel('qwen35', { width: 32 }), why: /qwen35\.nextn_predict_layers is 0/ },
+    { name: 'with more than llama.cpp computes', bytes: () => encodeHeadedModel('qwen35', { heads: 2 }), why: /2 layers for it/ },
+  ])('is refused before llama.cpp reads it, and could abort: $name', async ({ name, bytes, why }) => {
+    const engine = createEngine(await write(name.replaceAll(' ', '-'), bytes()), { speculation: mtp })
+    onTestFinished(() => engine.close())
+    await expect(engine.ensureReady(never)).rejects.toThrow(why)
+  })
+})
+
+test('a model with heads is loaded without them, where nothing is drafted', async () => {
+  const engine = createEngine(await write('unused', encodeHeadedModel('qwen35', { heads: 2 })))
+  onTestFinished(() => engine.close())
+  const messages = [{ role: 'user' as const, content: [text(story)] }]
+  const { usage } = await completeChoices(engine, chatRequest('', { prompt: { type: 'chat', ...plainChat, messages } }))
+  expect(usage).not.toHaveProperty('drafts')
+})
