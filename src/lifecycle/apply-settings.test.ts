@@ -58,6 +58,18 @@ describe('how tokens are drafted', () => {
       expected: { draft: undefined, speculation: undefined },
     },
     {
+      name: 'layers of the model instead of prompt lookup',
+      config: { ...llama, speculation: ngram },
+      settings: { speculation: 'draft-mtp' },
+      expected: { speculation: { type: 'mtp', maxTokens: 3, minProbability: 0 } },
+    },
+    {
+      name: 'layers of the model on a llama-server',
+      config: { ...server, args: ['--spec-type', 'ngram-mod'] },
+      settings: { speculation: 'draft-mtp' },
+      expected: { speculation: { type: 'mtp', maxTokens: 3, minProbability: 0 }, args: [] },
+    },
+    {
       name: 'a draft model beside the arguments of a llama-server',
       config: { ...server, args: ['--spec-type', 'draft-mtp'] },
       settings: { draftModel: 'o' },

@@ -3,7 +3,7 @@ import type { LlamaModelConfig, LlamaServerModelConfig } from '../config/schema.
 import { refuseWithAdapters } from '../config/sections/reserved-arguments.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
-import type { LoadSettings, Speculation } from '../contract/server/lifecycle.ts'
+import { type LoadSettings, type Speculation, speculations } from '../contract/server/lifecycle.ts'
 import { type Source, sourceFileName } from '../registry/names/sources.ts'
 
 /** The files that settings refer to: the written template, and the sources of the draft model. */
@@ -15,8 +15,9 @@ export type SettingFiles = {
 
 type Setting = keyof LoadSettings
 
-/** The most tokens of one draft, as in the configuration's default. */
+/** As in the configuration's defaults. */
 const ngramTokens = 8
+const headDrafts = { type: 'mtp', maxTokens: 3, minProbability: 0 } as const
 
 const forLlama: readonly Setting[] = [
   'contextLength',
@@ -58,7 +59,7 @@ export function applySettings(config: ConfiguredModel, settings: LoadSettings, f
   const source = draftModel === undefined ? undefined : files.draft
   if (source === undefined) return changed
   // A llama-server may use another kind of speculation with its draft model (`args`).
-  const base = withoutDraft.engine === 'llama' ? withoutSpeculation(withoutDraft) : withoutDraft
+  const { speculation: _own, ...base } = withoutDraft
   return { ...base, draft: { ...draft, source: [...source] } }
 }
 
@@ -76,7 +77,7 @@ export function settingsOf(config: ConfiguredModel): LoadSettings {
   if (config.engine !== 'llama' && config.engine !== 'llama-server') return {}
   const { contextLength, slots, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, draft } = config
   const [drafting] = draft?.source ?? []
-  const speculation = config.engine === 'llama-server' ? speculationOf(config.args) : config.speculation && 'ngram-simple'
+  const speculation = speculationOf(config)
   return {
     slots,
     ...(contextLength !== undefined && { contextLength }),
@@ -101,19 +102,18 @@ type WithoutDraft = Omit<LlamaModelConfig, 'draft'> | Omit<LlamaServerModelConfi
 function withSpeculation(config: WithoutDraft, speculation: Speculation): ConfiguredModel {
   const without = withoutSpeculation(config)
   if (speculation === 'off') return without
+  const own = config.speculation
+  if (speculation === 'draft-mtp') return { ...without, speculation: own?.type === 'mtp' ? own : headDrafts }
   if (without.engine === 'llama-server') return { ...without, args: [...without.args, '--spec-type', speculation] }
   // The embedded engine can draft from the text so far in only one way.
-  const own = config.engine === 'llama' ? config.speculation : undefined
-  return { ...without, speculation: own ?? { type: 'ngram', maxTokens: ngramTokens } }
+  return { ...without, speculation: own?.type === 'ngram' ? own : { type: 'ngram', maxTokens: ngramTokens } }
 }
 
 function withoutSpeculation(config: WithoutDraft): WithoutDraft {
-  if (config.engine === 'llama') {
-    const { speculation: _, ...others } = config
-    return others
-  }
-  const index = config.args.indexOf('--spec-type')
-  return index === -1 ? config : { ...config, args: config.args.toSpliced(index, 2) }
+  const { speculation: _, ...others } = config
+  if (others.engine === 'llama') return others
+  const index = others.args.indexOf('--spec-type')
+  return index === -1 ? others : { ...others, args: others.args.toSpliced(index, 2) }
 }
 
 function refuseUnknown(config: ConfiguredModel, name: Setting, settings: LoadSettings): void {
@@ -140,7 +140,10 @@ function refuseArguments(config: ConfiguredModel): void {
   throw new AppError('invalid-request', message, { at: ['settings', 'adapters'] })
 }
 
-function speculationOf(args: readonly string[]): LoadSettings['speculation'] {
-  const type = args[args.indexOf('--spec-type') + 1]
-  return type === 'ngram-simple' || type === 'ngram-mod' ? type : undefined
+function speculationOf(config: LlamaModelConfig | LlamaServerModelConfig): LoadSettings['speculation'] {
+  const { speculation } = config
+  if (speculation !== undefined) return speculation.type === 'mtp' ? 'draft-mtp' : 'ngram-simple'
+  if (config.engine === 'llama') return undefined
+  const type = config.args[config.args.indexOf('--spec-type') + 1]
+  return speculations.find((known) => known === type)
 }

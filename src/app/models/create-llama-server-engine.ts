@@ -85,7 +85,7 @@ export function createLlamaServer(
 }
 
 function planOf(config: LlamaServerModelConfig, files: ModelFiles): Omit<ServerPlan, 'contextLength' | 'binary'> {
-  const { slots, threads, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, chatTemplate, args } = config
+  const { slots, threads, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, speculation, chatTemplate, args } = config
   return {
     ...files,
     slots,
@@ -95,6 +95,7 @@ function planOf(config: LlamaServerModelConfig, files: ModelFiles): Omit<ServerP
     ...(gpuLayers !== undefined && { gpuLayers }),
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),
+    ...(speculation !== undefined && { speculation }),
     ...(chatTemplate !== undefined && { chatTemplatePath: chatTemplate }),
   }
 }

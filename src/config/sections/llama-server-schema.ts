@@ -25,6 +25,7 @@ import {
   sources,
 } from './model-fields.ts'
 import { refuseArgument, refuseWithAdapters } from './reserved-arguments.ts'
+import { mtp } from './speculation-schema.ts'
 
 const args = z
   .array(z.string().regex(/^[^\0]*$/, 'must not contain a NUL'))
@@ -66,6 +67,7 @@ export const llamaServerModel = z
       .default('auto')
       .describe('Faster attention that needs less memory; `auto`: where the device supports it.'),
     ...cacheFields,
+    speculation: mtp.describe('Speculative decoding by layers of the model itself.').exactOptional(),
     draft: draft.exactOptional(),
     adapters: adapters.exactOptional(),
     chatTemplate: chatTemplate.exactOptional(),
@@ -85,6 +87,10 @@ export const llamaServerModel = z
   .check(({ value, issues }) => {
     const message = cacheProblem(value)
     if (message !== undefined) issues.push({ code: 'custom', path: ['cacheTypeV'], message, input: value.cacheTypeV })
+    if (value.speculation !== undefined && (value.draft !== undefined || value.args.includes('--spec-type'))) {
+      const both = 'cannot be used together with `draft`, or `--spec-type` in `args`: remove one of them'
+      issues.push({ code: 'custom', path: ['speculation'], message: both, input: value.speculation })
+    }
     if (value.adapters === undefined) return
     for (const [index, argument] of value.args.entries()) {
       const instead = refuseWithAdapters(argument)

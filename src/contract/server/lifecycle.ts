@@ -5,8 +5,8 @@ import type { Principal } from '../principal.ts'
 export const cacheTypes = ['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1', 'iq4_nl', 'q5_0', 'q5_1'] as const
 export type CacheType = (typeof cacheTypes)[number]
 
-/** Drafting without a draft model, from the text so far; `off`: no drafting, even with a draft model. */
-export const speculations = ['off', 'ngram-simple', 'ngram-mod'] as const
+/** Drafting without a draft model: from the text so far, or by layers of the model; `off`: no drafting, even with a draft model. */
+export const speculations = ['off', 'ngram-simple', 'ngram-mod', 'draft-mtp'] as const
 export type Speculation = (typeof speculations)[number]
 
 /** Settings of one load. They replace those of the configuration; absent ones keep it. */

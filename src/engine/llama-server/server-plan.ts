@@ -22,6 +22,8 @@ export type ServerPlan = {
     readonly minProbability?: number
     readonly gpuLayers?: number | 'auto' | 'max'
   }
+  /** Layers of the model itself draft. */
+  readonly speculation?: { readonly type: 'mtp'; readonly maxTokens: number; readonly minProbability: number }
   readonly adapters?: readonly { readonly path: string; readonly scale: number }[]
   /** What prompts may use that are kept besides the slots; absent: as the server decides. */
   readonly promptCacheBytes?: number
@@ -42,7 +44,7 @@ type ServerIdentity = { readonly port: number; readonly alias: string }
 
 /** The command line. The key is not on it, since every user of the machine can read it. */
 export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentity): string[] {
-  const { modelPath, mmprojPath, contextLength, slots, threads, gpuLayers, flashAttention, draft } = plan
+  const { modelPath, mmprojPath, contextLength, slots, threads, gpuLayers, flashAttention, draft, speculation } = plan
   return [
     ...['--host', '127.0.0.1', '--port', `${port}`, '--alias', alias, '--model', modelPath],
     // The server divides its context among its slots.
@@ -58,16 +60,21 @@ export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentit
     ...option('--cache-type-v', plan.cacheTypeV),
     ...option('--chat-template-file', plan.chatTemplatePath),
     ...option('--spec-draft-model', draft?.modelPath),
-    // Without a kind, the draft model of v0.5.0 is loaded but not used; other types can be set in `args`.
-    ...option('--spec-type', plan.extraArguments.includes('--spec-type') || draft === undefined ? undefined : 'draft-simple'),
-    ...option('--spec-draft-n-max', draft?.maxTokens),
+    ...option('--spec-type', specType(plan)),
+    ...option('--spec-draft-n-max', (draft ?? speculation)?.maxTokens),
     ...option('--spec-draft-n-min', draft?.minTokens),
-    ...option('--spec-draft-p-min', draft?.minProbability),
+    ...option('--spec-draft-p-min', (draft ?? speculation)?.minProbability),
     ...option('--spec-draft-ngl', layers(draft?.gpuLayers)),
     ...(plan.adapters ?? []).flatMap(adapterOption),
     ...option('--cache-ram', promptCacheMib(plan)),
     ...plan.extraArguments,
   ]
+}
+
+/** Without a kind, the draft model of v0.5.0 is loaded but not used; other types can be set in `args`. */
+function specType({ draft, speculation, extraArguments }: ServerPlan): string | undefined {
+  if (extraArguments.includes('--spec-type')) return undefined
+  return draft !== undefined ? 'draft-simple' : speculation !== undefined ? 'draft-mtp' : undefined
 }
 
 /**
