@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, write } from '../../support/page/chat-words.ts'
+import { storeAsBefore } from '../../support/page/kept.ts'
 import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -71,24 +72,15 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
     await page.getByText(`Imported ${conversations.length} conversation`).waitFor()
   }
 
-  /** Puts conversations into the browser's store, as earlier pages did. */
-  const store = (page: Page, conversations: readonly unknown[]) =>
-    page.evaluate(`new Promise((resolve, reject) => {
-      const opening = indexedDB.open('dragoman', 1)
-      opening.onsuccess = () => {
-        const writing = opening.result.transaction('conversations', 'readwrite')
-        for (const each of ${JSON.stringify(conversations)}) writing.objectStore('conversations').put(each)
-        writing.oncomplete = resolve
-        writing.onerror = reject
-      }
-    })`)
-
   const stored = (page: Page) =>
     page.evaluate(`new Promise((resolve) => {
-      const opening = indexedDB.open('dragoman', 1)
+      const opening = indexedDB.open('dragoman')
       opening.onsuccess = () => {
-        const reading = opening.result.transaction('conversations').objectStore('conversations').getAll()
-        reading.onsuccess = () => resolve(reading.result.map(({ title }) => title).sort())
+        const reading = opening.result.transaction('heads').objectStore('heads').getAll()
+        reading.onsuccess = () => {
+          opening.result.close()
+          resolve(reading.result.map(({ title }) => title).sort())
+        }
       }
     })`)
 
@@ -120,8 +112,9 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
 
   test('damaged conversations that the browser has are shown, and can be deleted', async () => {
     const { page, problems, close } = await open()
-    await store(page, [...damaged, { id: 'no-messages' }, conversation('good')])
-    await page.reload()
+    await page.goto(`${app.url}/health`)
+    await storeAsBefore(page, [...damaged, { id: 'no-messages' }, conversation('good')])
+    await page.goto(app.url)
     await openEach(page, ['good', ...damaged.map(({ title }) => title)])
     await page.getByRole('button', { name: 'Delete no-time' }).click({ force: true })
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
@@ -131,9 +124,11 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
   })
 
   test('an import replaces nothing, not even what another tab has begun since', async () => {
-    const { page, close } = await open()
+    const { page, context, close } = await open()
     await importFile(page, [conversation('same'), conversation('same', { title: 'of the same file' })])
-    await store(page, [conversation('other', { title: 'of another tab' })])
+    const other = await context.newPage()
+    await other.goto(app.url)
+    await importFile(other, [conversation('other', { title: 'of another tab' })])
     await importFile(page, [conversation('same', { title: 'same again' }), conversation('other', { title: 'other again' })])
     const all = ['of another tab', 'of the same file', 'other again', 'same', 'same again']
     await expect.poll(() => stored(page)).toEqual(all)

@@ -45,10 +45,9 @@ test('the last chunk has what it cost', () => {
 })
 
 test('what is continued keeps its text in front, and an error keeps what came', () => {
-  const fold = new AnswerFold({ ...empty, text: 'One, ', problem: 'gone', finish: 'length' }, 0)
+  const fold = new AnswerFold({ ...empty, text: 'One, ' }, 0)
   fold.push(delta({ content: 'two' }), 1)
   expect(fold.message('running')).toMatchObject({ text: 'One, two' })
-  expect(fold.message('running').problem).toBeUndefined()
   fold.push({ error: { message: 'the engine failed' } }, 2)
   expect(fold.message('failed')).toMatchObject({ text: 'One, two', problem: 'the engine failed' })
 })
@@ -81,4 +80,32 @@ test('a call of the server waits for an approval, runs, and has ended', () => {
   expect(calls()).toEqual([shown])
   fold.push({ type: 'tool_end', ...call, result: 'no\n__IMAGES__:["a.png"]', is_error: true, images: ['a.png'] }, 1)
   expect(calls()).toEqual([{ ...shown, result: 'no', isError: true, pictures: ['a.png'] }])
+})
+
+test('a fold that begins anywhere in a stream, with what one before made of its start, ends in the same message', () => {
+  const call = { tool_name: 'python', tool_call_id: 's' }
+  const logprobs = { content: [{ token: 'Yes', logprob: -1, top_logprobs: [{ token: 'No', logprob: -2 }] }] }
+  const stream = [
+    delta({ reasoning_content: 'Hm' }),
+    delta({ reasoning_content: ', so.' }),
+    { type: 'tool_start' as const, ...call, arguments: { code: '1' } },
+    { type: 'tool_end' as const, ...call, result: '1' },
+    delta({ content: 'Yes' }, { logprobs }),
+    delta({ tool_calls: [{ index: 0, id: 'x', function: { name: 'time', arguments: '{"a":' } }] }),
+    delta({ tool_calls: [{ index: 0, function: { arguments: '1}' } }] }),
+    delta({}, { finish_reason: 'tool_calls' }),
+    { choices: [], usage: { prompt_tokens: 9, completion_tokens: 5 } },
+  ]
+  const messageAt = (before: Message, from: number, to: number) => {
+    const fold = new AnswerFold(before, undefined)
+    for (const [index, chunk] of stream.slice(from, to).entries()) fold.push(chunk, (from + index) * 100)
+    return fold.message('running')
+  }
+  const { reasoningMs: wholeMs, ...whole } = messageAt(empty, 0, stream.length)
+  for (let at = 0; at <= stream.length; at += 1) {
+    const { reasoningMs, ...resumed } = messageAt(messageAt(empty, 0, at), at, stream.length)
+    expect(resumed).toEqual(whole)
+    // The time while nobody listened is not counted.
+    expect(reasoningMs).toBeLessThanOrEqual(wholeMs ?? 0)
+  }
 })

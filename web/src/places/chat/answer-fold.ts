@@ -42,7 +42,7 @@ export type Chunk = {
 /** Folds the chunks of a stream into an answer. It has no clock: times are passed in. */
 export class AnswerFold {
   readonly #before: Message
-  readonly #startMs: number
+  readonly #startMs: number | undefined
   #text: string
   #reasoning: string
   #reasoningStartMs: number | undefined
@@ -52,16 +52,23 @@ export class AnswerFold {
   #problem: string | undefined
   #facts: Facts | undefined
   #pieces = 0
-  readonly #calls: { id: string; name: string; input: string }[] = []
+  readonly #calls: Pick<ToolCall, 'id' | 'name' | 'input'>[] = []
   readonly #serverCalls = new Map<string, ToolCall>()
   readonly #tokens: Token[]
   /** The share of the prompt that is read, from 0 to 1; undefined before and after. */
   reading: number | undefined
 
-  /** The present text of a continued answer stays in front. */
-  constructor(before: Message, startMs: number) {
+  /** What the message has stays in front. Without `startMs` it is not known how long its first token took. */
+  constructor(before: Message, startMs: number | undefined) {
     this.#before = before
     this.#startMs = startMs
+    this.#finish = before.finish
+    this.#problem = before.problem
+    this.#facts = before.facts
+    for (const call of before.calls ?? []) {
+      if (call.by === 'server') this.#serverCalls.set(call.id, call)
+      else this.#calls.push(call)
+    }
     this.#text = before.text
     this.#reasoning = before.reasoning ?? ''
     this.#reasoningMs = before.reasoningMs
@@ -100,7 +107,8 @@ export class AnswerFold {
       cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
       outputTokens: usage.completion_tokens,
       ...(timings?.predicted_per_second !== undefined && { tokensPerSecond: timings.predicted_per_second }),
-      ...(this.#firstTokenMs !== undefined && { firstTokenMs: this.#firstTokenMs - this.#startMs }),
+      ...(this.#firstTokenMs !== undefined &&
+        this.#startMs !== undefined && { firstTokenMs: this.#firstTokenMs - this.#startMs }),
     }
   }
 
@@ -123,7 +131,8 @@ export class AnswerFold {
     this.#firstTokenMs ??= nowMs
     this.reading = undefined
     if (thought != null && thought !== '') {
-      this.#reasoningStartMs ??= nowMs
+      // A resumed one has thought before.
+      this.#reasoningStartMs ??= nowMs - (this.#reasoningMs ?? 0)
       this.#reasoning += thought
       this.#reasoningMs = nowMs - this.#reasoningStartMs
     } else if (this.#reasoningStartMs !== undefined) {
@@ -145,9 +154,8 @@ export class AnswerFold {
   message(state: NonNullable<Message['state']>): Message {
     const own: ToolCall[] = this.#calls.map((call) => ({ ...call, by: 'caller' }))
     const calls = [...this.#serverCalls.values(), ...own]
-    const { problem: _problem, finish: _finish, ...before } = this.#before
     return {
-      ...before,
+      ...this.#before,
       text: this.#text,
       state,
       ...(this.#reasoning !== '' && { reasoning: this.#reasoning }),

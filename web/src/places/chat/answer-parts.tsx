@@ -6,7 +6,7 @@ import { plainName } from '../../ui/names.ts'
 import { formatMs, formatRate } from '../../ui/numbers.ts'
 import { Failure } from '../../ui/states.tsx'
 import { answer } from './answers.ts'
-import { type Conversation, type Message, replaced, type ToolCall } from './conversation.ts'
+import { type Conversation, type Message, pathOf, replaced, type ToolCall } from './conversation.ts'
 import { change } from './library.ts'
 import { schemaProblems } from './schema-check.ts'
 
@@ -41,7 +41,7 @@ type CallsProps = {
 export function Calls({ conversation, message, isRunning, model }: CallsProps) {
   const calls = message.calls ?? []
   const waiting = calls.filter(({ by }) => by === 'caller')
-  const isLast = conversation.value.chosen[message.id] === undefined
+  const isLast = pathOf(conversation.value).at(-1)?.id === message.id
   const setResult = (id: string, result: string) => {
     const changed = calls.map((call) => (call.id === id ? { ...call, result } : call))
     change(conversation, replaced(conversation.value, { ...message, calls: changed }))
@@ -230,6 +230,7 @@ export function FactsLine({ message, onContinue }: { readonly message: Message; 
   else if (finish === 'length') parts.push(chatTexts.cut(limit))
   else if (finish === 'content_filter') parts.push(chatTexts.filtered)
   else if (finish === 'tool_calls') parts.push(chatTexts.calls)
+  if (message.isEdited === true) parts.push(chatTexts.edited)
   return (
     <p class="facts">
       {parts.filter((part) => part !== undefined).join(' · ')}

@@ -1,11 +1,9 @@
-import { type Signal, signal } from '@preact/signals'
-import { describe, send } from '../../api/client.ts'
-import { readEvents } from '../../api/sse.ts'
-import { chatTexts } from '../../texts/chat.ts'
-import { AnswerFold, type Chunk } from './answer-fold.ts'
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { send } from '../../api/client.ts'
 import { type Conversation, type Message, pathOf, replaced, withMessage } from './conversation.ts'
+import { followAnswer } from './follow-answer.ts'
 import { newId } from './ids.ts'
-import { change } from './library.ts'
+import { change, listenToRunning, readAgain, whenKept } from './library.ts'
 import { readModels } from './models.ts'
 import { chatBody, readable, serverToolFields, serverToolsOf } from './request.ts'
 
@@ -13,19 +11,17 @@ import { chatBody, readable, serverToolFields, serverToolsOf } from './request.t
 export type Running = {
   readonly conversation: Signal<Conversation>
   /** Its present state; changes at most once per frame. */
-  readonly message: Signal<Message>
+  readonly message: ReadonlySignal<Message>
   /** What it is waiting for: "reading the prompt, 40 %". */
   readonly waits: Signal<string>
   stop(): void
 }
 
-/** By the id of the message. */
+/** By the id of the message, also those that another tab follows. */
 export const running = signal<ReadonlyMap<string, Running>>(new Map())
 
-/** How long the server has to end a stopped answer before the connection is closed. */
+/** How long the server has to end a stopped answer before it is left. */
 const stopGraceMs = 3000
-/** The length of one piece of work, after which input and painting have their turn. */
-const turnMs = 8
 
 /** Starts an answer to the message. */
 export function answer(conversation: Signal<Conversation>, parent: string, model: string): void {
@@ -39,6 +35,7 @@ export function answer(conversation: Signal<Conversation>, parent: string, model
     atMs: Date.now(),
     model,
     state: 'running',
+    run: { id: newId(), bytes: 0 },
     ...(limit !== undefined && { limit }),
     ...(schema !== '' && { schema }),
   }
@@ -50,7 +47,7 @@ export function answer(conversation: Signal<Conversation>, parent: string, model
 /** Continues an answer that ended early. */
 export function continueAnswer(conversation: Signal<Conversation>, message: Message): void {
   const { problem: _problem, finish: _finish, facts: _facts, ...rest } = message
-  const again: Message = { ...rest, state: 'running' }
+  const again: Message = { ...rest, state: 'running', run: { id: newId(), bytes: 0 } }
   const path = pathOf(conversation.value, message.id)
   change(conversation, replaced(conversation.value, again))
   void run(conversation, again, { path, continues: true })
@@ -63,123 +60,90 @@ export function stopAnswers(ids: readonly string[]): number {
   return found.length
 }
 
+listenToRunning((conversation, message) => {
+  if (!running.peek().has(message.id)) void run(conversation, message)
+})
+
 type BranchStart = { readonly path: readonly Message[]; readonly continues: boolean }
 
-async function run(conversation: Signal<Conversation>, message: Message, { path, continues }: BranchStart): Promise<void> {
-  const cancelId = newId()
+/** `start`: it begins here; otherwise its stream is found again. */
+async function run(conversation: Signal<Conversation>, message: Message, start?: BranchStart): Promise<void> {
+  const { id, run: stream = { id: newId(), bytes: 0 } } = message
   const connection = new AbortController()
-  const fold = new AnswerFold(message, performance.now())
-  const shown = signal(message)
+  const { signal: leaves } = connection
+  const shown = signal<Message | undefined>(undefined)
   const waits = signal('')
+  let isFollowed = false
   let isStopped = false
   const stop = () => {
+    if (!isFollowed) return stops.postMessage(id)
     if (isStopped) return
     isStopped = true
-    setTimeout(() => connection.abort(), stopGraceMs)
+    const leave = () => {
+      connection.abort()
+      // The server would go on without this tab.
+      send(`v1/stream?conv_id=${stream.id}`, { method: 'DELETE' }).catch(() => undefined)
+    }
+    const grace = setTimeout(leave, stopGraceMs)
+    void ended.finally(() => clearTimeout(grace))
     // The engine stops, and the stream then ends with the cost of the answer.
-    send('api/inference/cancel', { body: { cancel_id: cancelId } }).catch(() => connection.abort())
+    send('api/inference/cancel', { body: { cancel_id: stream.id } }).catch(leave)
   }
-  running.value = new Map([...running.value, [message.id, { conversation, message: shown, waits, stop }]])
-  let lastKeptMs = performance.now()
-  const paint = eachFrame(() => {
-    shown.value = fold.message('running')
-    if (fold.reading !== undefined) waits.value = chatTexts.reading(fold.reading)
-    // So that a closed page loses at most a second.
-    if (performance.now() - lastKeptMs < 1000) return
-    lastKeptMs = performance.now()
-    change(conversation, replaced(conversation.value, shown.value))
+  const present = () => conversation.value.messages[id] ?? message
+  const entry: Running = { conversation, message: computed(() => shown.value ?? present()), waits, stop }
+  running.value = new Map([...running.value, [id, entry]])
+  const ended = alone(stream.id, async () => {
+    if (start === undefined) await readAgain(conversation.peek().id, [id])
+    // The tab that followed it has perhaps brought it to its end.
+    if (present().state !== 'running' || present().run?.id !== stream.id) return
+    isFollowed = true
+    const end = await followAnswer(present(), {
+      ...(start !== undefined && {
+        ask: () => ask(conversation.value, present(), { ...start, streamId: stream.id, signal: leaves }),
+      }),
+      shown,
+      waits,
+      signal: leaves,
+      isStopped: () => isStopped,
+      keep: (kept) => change(conversation, replaced(conversation.value, kept)),
+    })
+    change(conversation, replaced(conversation.value, end))
+    await whenKept(conversation.value.id)
   })
-  let end: Message
-  try {
-    const settings = readable(conversation.value.settings)
-    const model = message.model ?? ''
-    const more = { stream: true, cancel_id: cancelId, stream_options: { include_usage: true }, return_progress: true }
-    // The tools of a continued answer have already run.
-    const hasTools = !continues && serverToolsOf(settings).length > 0
-    const body = { ...chatBody(path, settings, { model, continues }), ...more }
-    const { signal } = connection
-    // That route also streams the work of server tools.
-    const response = hasTools
-      ? await send('api/inference/chat/completions', {
-          body: { ...body, ...serverToolFields(settings, conversation.value.id) },
-          signal,
-        })
-      : await send('v1/chat/completions', { body, signal })
-    await readAnswer(response, { fold, paint: paint.ask, onWait: (text) => (waits.value = text) })
-    end = fold.message(endState(fold, isStopped))
-  } catch (error) {
-    const partial = fold.message(isStopped ? 'stopped' : 'failed')
-    end = isStopped ? partial : { ...partial, problem: describe(error) }
-    // The server became unreachable during the answer: the received part stays.
-    if (!isStopped && (fold.pieces > 0 || isLost(error))) end = { ...partial, state: 'broken' }
-  }
-  paint.cancel()
-  change(conversation, replaced(conversation.value, end))
-  running.value = new Map([...running.value].filter(([id]) => id !== message.id))
+  await ended
+  running.value = new Map([...running.value].filter(([other]) => other !== id))
   void readModels()
 }
 
-function endState(fold: AnswerFold, isStopped: boolean): NonNullable<Message['state']> {
-  if (isStopped) return 'stopped'
-  if (fold.problem !== undefined) return 'failed'
-  return fold.isEnded ? 'done' : 'broken'
-}
+type Asked = BranchStart & { readonly streamId: string; readonly signal: AbortSignal }
 
-function isLost(error: unknown): boolean {
-  return error instanceof Error && Reflect.get(error, 'status') === 0
-}
-
-type Reader = { readonly fold: AnswerFold; paint(): void; onWait(text: string): void }
-
-async function readAnswer(response: Response, { fold, paint, onWait }: Reader): Promise<void> {
-  let turnEndMs = performance.now() + turnMs
-  for await (const events of readEvents(response, (comment) => onWait(chatTexts.waitOf(comment)))) {
-    for (const { data } of events) {
-      if (data === '[DONE]') return
-      const chunk = JSON.parse(data) as Chunk
-      if (chunk.type === 'tool_status') onWait(chunk.content ?? '')
-      fold.push(chunk, performance.now())
-      if (performance.now() < turnEndMs) continue
-      await nextTurn()
-      turnEndMs = performance.now() + turnMs
-    }
-    paint()
+function ask(conversation: Conversation, message: Message, { path, continues, streamId, signal }: Asked): Promise<Response> {
+  const settings = readable(conversation.settings)
+  // The tools of a continued answer have already run.
+  const hasTools = !continues && serverToolsOf(settings).length > 0
+  const body = {
+    ...chatBody(path, settings, { model: message.model ?? '', continues }),
+    stream: true,
+    cancel_id: streamId,
+    stream_options: { include_usage: true },
+    return_progress: true,
+    ...(hasTools && serverToolFields(settings, conversation.id)),
   }
-}
-
-/** Lets events and painting go first; unlike timers, not throttled in hidden tabs. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel()
-    port1.onmessage = () => {
-      port1.close()
-      resolve()
-    }
-    port2.postMessage(undefined)
+  // The first route also streams the work of server tools.
+  return send(hasTools ? 'api/inference/chat/completions' : 'v1/chat/completions', {
+    body,
+    signal,
+    headers: { 'x-conversation-id': streamId },
   })
 }
 
-/** Calls a function before the next paint, once for any number of requests; four times a second in hidden tabs. */
-function eachFrame(act: () => void): { ask(): void; cancel(): void } {
-  let isAsked = false
-  let frame = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const go = () => {
-    isAsked = false
-    cancelAnimationFrame(frame)
-    clearTimeout(timer)
-    act()
-  }
-  return {
-    ask() {
-      if (isAsked) return
-      isAsked = true
-      frame = requestAnimationFrame(go)
-      timer = setTimeout(go, 250)
-    },
-    cancel() {
-      cancelAnimationFrame(frame)
-      clearTimeout(timer)
-    },
-  }
+/** Only one tab follows a stream; the next one takes over when it is closed. */
+async function alone(id: string, act: () => Promise<void>): Promise<void> {
+  // Outside a secure context there are no locks: each tab follows it, and all come to the same end.
+  if (!('locks' in navigator)) return act()
+  await navigator.locks.request(`dragoman.run.${id}`, act)
 }
+
+/** Carries stops to the tab that follows the answer. */
+const stops = new BroadcastChannel('dragoman.stops')
+stops.onmessage = ({ data }: MessageEvent<string>) => running.peek().get(data)?.stop()

@@ -19,6 +19,7 @@ import { Composer } from './composer.tsx'
 import { type Attachment, type Conversation, type Message, pathOf, withMessage } from './conversation.ts'
 import { Drawer } from './drawer.tsx'
 import { newId } from './ids.ts'
+import { isOutdated, storeWaits } from './kept/store.ts'
 import { change, conversations, readLibrary, startConversation, storeProblem } from './library.ts'
 import { ConversationList, download } from './list.tsx'
 import { modelOf, models, modelsProblem, readModels } from './models.ts'
@@ -126,7 +127,7 @@ export function Chat() {
           <ConversationList current={open.map((side) => side.value.id)} onPick={() => setOpensList(false)} />
         </div>
         <div class="chat-middle">
-          {storeProblem.value !== undefined && <Failure error={chatTexts.noStore(storeProblem.value)} />}
+          <StoreLine />
           <Middle open={open} isMissing={sides.includes(undefined)} send={send} stop={stop} isRunning={runs.length > 0} />
         </div>
         {query.settings !== undefined && first !== undefined && (
@@ -146,6 +147,13 @@ export function Chat() {
       )}
     </>
   )
+}
+
+/** Why conversations are not shown, or not kept. */
+function StoreLine() {
+  if (storeWaits.value !== undefined) return <Failure error={storeWaits.value} />
+  if (isOutdated.value) return <Failure error={chatTexts.outdated} />
+  return storeProblem.value === undefined ? null : <Failure error={chatTexts.noStore(storeProblem.value)} />
 }
 
 type MiddleProps = {

@@ -4,12 +4,14 @@ import {
   branchesOf,
   type Conversation,
   choosing,
+  countOf,
   createConversation,
   type Message,
   pathOf,
   withMessage,
+  without,
 } from './conversation.ts'
-import { fromFile, toFile } from './file.ts'
+import { fromFile, toFile } from './formats/file.ts'
 
 const message = (id: string, parent: string | undefined, more: Partial<Message> = {}): Message => ({
   id,
@@ -49,6 +51,19 @@ describe('a conversation', () => {
     expect([made.id, made.updatedAtMs, shown(made)]).toEqual(['d', 9, ['m1', 'm2']])
   })
 
+  test('a deleted message leaves no text, its followers stay, and all branches can be reached', () => {
+    const all = [message('m1', undefined), message('m2', 'm1'), message('m3', 'm2'), message('m4', 'm1')]
+    const gone = without(talk(...all), 'm2', false)
+    expect(JSON.stringify(gone.messages.m2)).not.toContain('"text":"m2"')
+    const branches = branchesOf(gone, gone.messages.m4 as Message)
+    expect(branches.map(({ id }) => id)).toEqual(['m3', 'm4'])
+    for (const each of branches) expect(shown(choosing(gone, each))).toEqual(['m1', each.id])
+    const copy = branched(choosing(gone, gone.messages.m3 as Message), 'm3', { id: 'd', nowMs: 9 })
+    expect([shown(copy), countOf(copy), copy.messages.m3?.parent]).toEqual([['m1', 'm3'], 2, 'm1'])
+    expect(shown(without(talk(...all), 'm1', true))).toEqual([])
+    expect(countOf(without(talk(...all), 'm2', true))).toBe(2)
+  })
+
   test('a conversation ends, even where its branches form a circle', () => {
     const whole = talk(message('m1', undefined), message('m2', 'm1'))
     expect(shown({ ...whole, chosen: { start: 'm1', m1: 'm2', m2: 'm1' } })).toEqual(['m1', 'm2'])
@@ -64,6 +79,12 @@ describe('a file of conversations', () => {
   test('a file of conversations cannot let tools of the server run without a question', () => {
     const [made] = fromFile(toFile([createConversation('c', 1, { serverTools: { python: true, mcp: 'files', asks: false } })]))
     expect(made?.settings.serverTools).toEqual({ python: true, mcp: 'files', asks: true })
+  })
+
+  test('an answer of a file does not run here', () => {
+    const run = { id: 'r', bytes: 9 }
+    const [made] = fromFile(toFile([talk(message('m1', undefined, { role: 'assistant', state: 'running', run }))]))
+    expect(made?.messages.m1).toEqual(message('m1', undefined, { role: 'assistant', state: 'broken' }))
   })
 
   test.each([

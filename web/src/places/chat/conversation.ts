@@ -47,9 +47,15 @@ export type Message = {
   readonly text: string
   readonly atMs: number
   readonly attachments?: readonly Attachment[]
+  /** Its text was changed later by the person. */
+  readonly isEdited?: boolean
+  /** It keeps its place in the tree for the messages after it, and nothing else. */
+  readonly isDeleted?: boolean
   /** For an answer. */
   readonly model?: string
   readonly state?: AnswerState
+  /** The stream that the server keeps of it, and its length up to what this message has. */
+  readonly run?: { readonly id: string; readonly bytes: number }
   readonly reasoning?: string
   readonly reasoningMs?: number
   readonly calls?: readonly ToolCall[]
@@ -87,6 +93,8 @@ export type Settings = {
 export type Conversation = {
   readonly id: string
   readonly title: string
+  /** It stays at the top of the list. */
+  readonly isPinned?: boolean
   readonly createdAtMs: number
   readonly updatedAtMs: number
   readonly settings: Settings
@@ -123,14 +131,25 @@ export function pathOf({ messages, chosen }: Conversation, last?: string): reado
     if (next === last) break
     next = chosen[next]
   }
-  return [...path]
+  return [...path].filter(({ isDeleted }) => isDeleted !== true)
 }
 
-/** The messages with the same parent, oldest first. */
-export function branchesOf({ messages }: Conversation, { parent }: Message): readonly Message[] {
-  return Object.values(messages)
-    .filter((other) => other.parent === parent)
+/** The messages that follow the same message, oldest first. */
+export function branchesOf(conversation: Conversation, message: Message): readonly Message[] {
+  const before = visibleParent(conversation, message)
+  return Object.values(conversation.messages)
+    .filter((other) => other.isDeleted !== true && visibleParent(conversation, other) === before)
     .sort((a, b) => a.atMs - b.atMs)
+}
+
+function visibleParent({ messages }: Conversation, { parent }: Message): string | undefined {
+  let passed: Set<string> | undefined
+  for (let id = parent; ; id = messages[id]?.parent) {
+    if (id === undefined || messages[id]?.isDeleted !== true || passed?.has(id) === true) return id
+    // In a file, they may form a circle.
+    passed ??= new Set()
+    passed.add(id)
+  }
 }
 
 /** Adds a message, which becomes the visible branch. The first one gives the conversation its title. */
@@ -150,18 +169,56 @@ export function replaced(conversation: Conversation, message: Message): Conversa
 }
 
 /** Shows another branch. */
-export function choosing(conversation: Conversation, { id, parent }: Message): Conversation {
-  return { ...conversation, chosen: { ...conversation.chosen, [keyOf(parent)]: id } }
+export function choosing(conversation: Conversation, message: Message): Conversation {
+  const chosen = { ...conversation.chosen }
+  const passed = new Set<string>()
+  let next: Message | undefined = message
+  // Those between this message and the visible one before it are deleted.
+  do {
+    passed.add(next.id)
+    chosen[keyOf(next.parent)] = next.id
+    next = next.parent === undefined ? undefined : conversation.messages[next.parent]
+  } while (next?.isDeleted === true && !passed.has(next.id))
+  return { ...conversation, chosen }
 }
 
-/** A new conversation that begins with the messages up to this one. */
+/** Deletes a message, and with `andAfter` those that follow it in any branch. */
+export function without(conversation: Conversation, id: string, andAfter: boolean): Conversation {
+  const messages = { ...conversation.messages }
+  for (const each of andAfter ? subtree(conversation, id) : [id]) {
+    const message = messages[each]
+    if (message === undefined) continue
+    const { parent, role, atMs } = message
+    messages[each] = { id: each, ...(parent !== undefined && { parent }), role, text: '', atMs, isDeleted: true }
+  }
+  return { ...conversation, messages }
+}
+
+function subtree({ messages }: Conversation, root: string): ReadonlySet<string> {
+  const children = new Map<string | undefined, string[]>()
+  for (const { id, parent } of Object.values(messages)) children.set(parent, [...(children.get(parent) ?? []), id])
+  const found = new Set([root])
+  // A set also gives what is added while it is read.
+  for (const id of found) for (const child of children.get(id) ?? []) found.add(child)
+  return found
+}
+
+/** How many messages can be seen, in all branches. */
+export function countOf({ messages }: Conversation): number {
+  return Object.values(messages).filter(({ isDeleted }) => isDeleted !== true).length
+}
+
+/** A new conversation that begins with the messages up to this one, or all visible ones. */
 export function branched(
   conversation: Conversation,
-  last: string,
+  last: string | undefined,
   { id, nowMs }: { readonly id: string; readonly nowMs: number },
 ): Conversation {
   const begun = { ...createConversation(id, nowMs, conversation.settings), title: conversation.title }
-  return pathOf(conversation, last).reduce((made, message) => ({ ...withMessage(made, message), updatedAtMs: nowMs }), begun)
+  return pathOf(conversation, last).reduce((made, { parent: _, ...message }) => {
+    const parent = pathOf(made).at(-1)?.id
+    return { ...withMessage(made, { ...message, ...(parent !== undefined && { parent }) }), updatedAtMs: nowMs }
+  }, begun)
 }
 
 function titleOf({ text, attachments = [] }: Message): string {

@@ -1,10 +1,11 @@
 import { type Signal, signal } from '@preact/signals'
 import { describe } from '../../api/client.ts'
 import { say } from '../../ui/said.tsx'
-import { type Conversation, createConversation } from './conversation.ts'
+import { type Conversation, createConversation, type Message } from './conversation.ts'
 import { newId } from './ids.ts'
-import { readConversation } from './read-conversation.ts'
-import { readAll, readIds, remove, save } from './store.ts'
+import { byId, changed, changeOf, changesNothing } from './kept/change.ts'
+import { commit, type News, onNews, readAll, readIds, readSome, remove } from './kept/store.ts'
+import { readConversation, readHead, readMessage, withChoices } from './read-conversation.ts'
 
 /** All conversations of this browser, by id; undefined until they are loaded. */
 export const conversations = signal<ReadonlyMap<string, Signal<Conversation>> | undefined>(undefined)
@@ -23,7 +24,9 @@ export function readLibrary(): Promise<void> {
 async function read(): Promise<void> {
   try {
     const all = (await readAll()).map(readConversation).filter((each) => each !== undefined)
+    for (const each of all) stored.set(each.id, each)
     conversations.value = new Map(all.map((each) => [each.id, signal(each)]))
+    for (const each of conversations.value.values()) reportRunning(each, Object.values(each.value.messages))
   } catch (error) {
     // For example in a private window: conversations last as long as the tab.
     storeProblem.value = describe(error)
@@ -37,44 +40,103 @@ export function startConversation(): Signal<Conversation> {
   return signal(createConversation(newId(), Date.now(), model === null ? {} : { model }))
 }
 
-const waiting = new Map<string, ReturnType<typeof setTimeout>>()
+type RunningListener = (conversation: Signal<Conversation>, message: Message) => void
+let onRunning: RunningListener = () => undefined
 
-/** Changes a conversation, and stores it soon after: streams change theirs at every frame. */
+/** Calls the listener for each answer that runs according to the store: it began in another tab, or before a reload. */
+export function listenToRunning(listener: RunningListener): void {
+  onRunning = listener
+}
+
+function reportRunning(conversation: Signal<Conversation>, messages: readonly Message[]): void {
+  for (const message of messages) if (message.state === 'running') onRunning(conversation, message)
+}
+
+/** Each conversation as the store has it, to this tab's knowledge. */
+const stored = new Map<string, Conversation>()
+/** By conversation, the work on its records, one after the other. */
+const work = new Map<string, Promise<void>>()
+
+/** Changes a conversation, and stores the difference. */
 export function change(conversation: Signal<Conversation>, next: Conversation): void {
   if (next.settings.model !== undefined && next.settings.model !== conversation.value.settings.model) {
     localStorage.setItem(lastModel, next.settings.model)
   }
   conversation.value = next
   if (Object.keys(next.messages).length === 0) return
-  if (conversations.value?.has(next.id) === false)
+  if (conversations.value?.has(next.id) === false && !deleted.has(next.id))
     conversations.value = new Map([...conversations.value, [next.id, conversation]])
-  if (waiting.has(next.id)) return
-  waiting.set(
-    next.id,
-    setTimeout(() => keep(conversation), 400),
-  )
+  void keep(conversation)
 }
 
-function keep(conversation: Signal<Conversation>): void {
-  clearTimeout(waiting.get(conversation.value.id))
-  waiting.delete(conversation.value.id)
-  save(conversation.value).catch((error: unknown) => {
-    storeProblem.value = describe(error)
+/** Resolves when its changes are stored, or have failed to be. */
+export async function whenKept(id: string): Promise<void> {
+  await work.get(id)
+}
+
+const asked = new Set<string>()
+
+/** Stores what has changed since the last time, once for any number of calls. */
+function keep(conversation: Signal<Conversation>): Promise<void> {
+  const { id } = conversation.peek()
+  if (asked.has(id)) return work.get(id) ?? Promise.resolve()
+  asked.add(id)
+  return afterOthers(id, async () => {
+    await readLibrary()
+    asked.delete(id)
+    const next = conversation.peek()
+    const before = stored.get(id) ?? createConversation(id, next.createdAtMs)
+    const difference = changeOf(before, next)
+    if (changesNothing(difference)) return
+    if (await commit(before, difference)) stored.set(id, changed(before, difference))
+    else forget(id)
   })
 }
 
-/** Stores pending changes when the page is left. */
-function keepAll(): void {
-  for (const id of waiting.keys()) {
-    const conversation = conversations.value?.get(id)
-    if (conversation !== undefined) keep(conversation)
-  }
+function afterOthers(id: string, act: () => Promise<void>): Promise<void> {
+  const done = (work.get(id) ?? Promise.resolve()).then(act).catch((error: unknown) => {
+    storeProblem.value = describe(error)
+  })
+  work.set(id, done)
+  return done
+}
+
+function hear(news: News): void {
+  if ('isGone' in news) forget(news.id)
+  else void readAgain(news.id, news.messages)
+}
+
+/** Reads messages of a conversation from the store, where another tab may have changed them. */
+export function readAgain(id: string, ids: readonly string[]): Promise<void> {
+  return afterOthers(id, async () => {
+    await readLibrary()
+    const found = await readSome(id, ids)
+    const head = readHead(found?.head)
+    if (found === undefined || head === undefined) return
+    const before = stored.get(id) ?? { ...head, messages: {} }
+    // Changes of this tab that are not stored yet stay.
+    const read = found.messages.map(readMessage).filter((each) => each !== undefined)
+    const messages = { ...before.messages, ...byId(read) }
+    const next = { ...head, messages, chosen: withChoices(head.chosen, messages) }
+    stored.set(id, next)
+    const here = conversations.value?.get(id)
+    if (here === undefined) conversations.value = new Map([...(conversations.value ?? []), [id, signal(next)]])
+    else here.value = changed(next, changeOf(before, here.value))
+    const shown = conversations.value?.get(id)
+    if (shown !== undefined) reportRunning(shown, read)
+  })
+}
+
+const deleted = new Set<string>()
+
+/** Removes a conversation that is no longer stored. */
+function forget(id: string): void {
+  deleted.add(id)
+  conversations.value = new Map([...(conversations.value ?? [])].filter(([other]) => other !== id))
 }
 
 export async function discard(id: string): Promise<void> {
-  clearTimeout(waiting.get(id))
-  waiting.delete(id)
-  conversations.value = new Map([...(conversations.value ?? [])].filter(([other]) => other !== id))
+  forget(id)
   try {
     await remove(id)
   } catch (error) {
@@ -82,7 +144,7 @@ export async function discard(id: string): Promise<void> {
   }
 }
 
-/** Adds conversations of a file. One whose id is already taken, here or by another tab, gets a new id. */
+/** Adds conversations of a file. One whose id was ever taken gets a new id: a deleted one stays deleted. */
 export async function take(imported: readonly Conversation[]): Promise<void> {
   await readLibrary()
   // Without a store, there can be no others.
@@ -95,7 +157,18 @@ export async function take(imported: readonly Conversation[]): Promise<void> {
     return signal({ ...each, id })
   })
   conversations.value = new Map([...before, ...made.map((each) => [each.value.id, each] as const)])
-  for (const each of made) keep(each)
+  await Promise.all(made.map(keep))
 }
 
+/** When the page is left, nothing waits for earlier work. */
+function keepAll(): void {
+  for (const id of asked) {
+    const next = conversations.value?.get(id)?.peek()
+    const before = stored.get(id) ?? (next && createConversation(id, next.createdAtMs))
+    // Nobody is left to be told of a failure.
+    if (next !== undefined && before !== undefined) commit(before, changeOf(before, next)).catch(() => undefined)
+  }
+}
+
+onNews(hear)
 addEventListener('pagehide', keepAll)

@@ -7,9 +7,9 @@ import { icons } from '../../ui/icons.tsx'
 import { plainName } from '../../ui/names.ts'
 import { formatTime, fullTime } from '../../ui/numbers.ts'
 import { say } from '../../ui/said.tsx'
-import { running } from './answers.ts'
-import type { Conversation } from './conversation.ts'
-import { fromFile, toFile } from './file.ts'
+import { running, stopAnswers } from './answers.ts'
+import { type Conversation, countOf } from './conversation.ts'
+import { fromFile, toFile } from './formats/file.ts'
 import { conversations, discard, take } from './library.ts'
 
 /** The conversations of this browser, newest first. */
@@ -87,11 +87,12 @@ export function ConversationList({ current, onPick }: { readonly current: readon
           action={chatTexts.delete}
           onClose={() => setLeaving(undefined)}
           onConfirm={() => {
+            stopAnswers([leaving.id])
             void discard(leaving.id)
             if (current.includes(leaving.id)) go(linkTo('chat'))
           }}
         >
-          <p>{chatTexts.deleteWhat(leaving.title, Object.keys(leaving.messages).length)}</p>
+          <p>{chatTexts.deleteWhat(leaving.title, countOf(leaving))}</p>
         </Confirm>
       )}
     </section>

@@ -81,8 +81,10 @@ test.each<[field: string, value: unknown, read: unknown]>([
   ['text', { html: '' }, ''],
   ['model', 7, undefined],
   ['state', 'asleep', undefined],
-  // The page was left while the answer ran.
+  // Of an earlier page, which could not find it again.
   ['state', 'running', 'broken'],
+  ['run', { id: 'r', bytes: -1 }, { id: 'r', bytes: 0 }],
+  ['isDeleted', 'yes', undefined],
   ['reasoning', ['a'], undefined],
   ['reasoningMs', -1, undefined],
   ['reasoningMs', 1e300, undefined],
@@ -103,6 +105,11 @@ test.each<[field: string, value: unknown, read: unknown]>([
   const made = readConversation({ ...good, messages: { m1: question, m2: { ...answer, [field]: value } } })
   const { [field]: _before, ...others } = answer as unknown as Record<string, unknown>
   expect(made?.messages.m2).toEqual({ ...others, ...(read !== undefined && { [field]: read }) })
+})
+
+test('an answer that still runs at the server stays running', () => {
+  const running = { ...answer, state: 'running' as const, run: { id: 'r', bytes: 7 } }
+  expect(readConversation({ ...good, messages: { m1: question, m2: running } })?.messages.m2).toEqual(running)
 })
 
 const noSettings = { system: '', sampling: {}, tools: '', schema: '' }

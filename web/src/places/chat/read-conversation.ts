@@ -4,42 +4,57 @@ import { samplingFields } from './request.ts'
 
 /**
  * Reads a conversation from a file or the browser's store. A field of another type gets a default, or is left out, so that the rest can be
- * shown; an answer that was running counts as broken. Undefined: the value is not a conversation.
+ * shown. Undefined: the value is not a conversation.
  */
 export function readConversation(value: unknown): Conversation | undefined {
+  const head = readHead(value)
+  if (head === undefined || !isObject(value) || !isObject(value.messages)) return undefined
+  const messages = readMessages(value.messages)
+  return { ...head, messages, chosen: withChoices(head.chosen, messages) }
+}
+
+/** A conversation without its messages, and with any choice between them. */
+export function readHead(value: unknown): Omit<Conversation, 'messages'> | undefined {
   if (!isObject(value)) return undefined
-  const { id, title, createdAtMs, updatedAtMs, settings, messages: found, chosen } = value
+  const { id, title, isPinned, createdAtMs, updatedAtMs, settings, chosen } = value
   // Addresses contain its id.
-  if (typeof id !== 'string' || !/^[\w-]+$/.test(id) || !isObject(found)) return undefined
-  const messages = readMessages(found)
+  if (typeof id !== 'string' || !/^[\w-]+$/.test(id)) return undefined
+  const choices = Object.entries(isObject(chosen) ? chosen : {}).filter(
+    (entry): entry is [string, string] => text(entry[1]) !== undefined,
+  )
   return {
     id,
     title: text(title) ?? '',
+    ...(isPinned === true && { isPinned }),
     createdAtMs: timeMs(createdAtMs) ?? 0,
     updatedAtMs: timeMs(updatedAtMs) ?? 0,
-    settings: settingsOf(isObject(settings) ? settings : {}),
-    messages,
-    chosen: readChosen(isObject(chosen) ? chosen : {}, messages),
+    settings: readSettings(isObject(settings) ? settings : {}),
+    chosen: Object.fromEntries(choices),
   }
 }
 
+/** A message; one that runs, but cannot be found again at the server, counts as broken. */
+export function readMessage(value: unknown): Message | undefined {
+  if (!isObject(value)) return undefined
+  const message = messageOf(value)
+  return message.state === 'running' && message.run === undefined ? { ...message, state: 'broken' } : message
+}
+
 function readMessages(found: JsonObject): Conversation['messages'] {
-  const messages = Object.entries(found).flatMap(([id, message]) => (isObject(message) ? messageOf({ ...message, id }) : []))
+  const messages = Object.entries(found).flatMap(([id, message]) =>
+    isObject(message) ? (readMessage({ ...message, id }) ?? []) : [],
+  )
   const ids = new Set(messages.map(({ id }) => id))
   return Object.fromEntries(
     messages.map(({ parent, ...message }) => [
       message.id,
-      {
-        ...message,
-        ...(parent !== undefined && ids.has(parent) && { parent }),
-        ...(message.state === 'running' && { state: 'broken' }),
-      },
+      { ...message, ...(parent !== undefined && ids.has(parent) && { parent }) },
     ]),
   )
 }
 
 /** By parent, the chosen branch if it exists, otherwise the last one. */
-function readChosen(chosen: JsonObject, messages: Conversation['messages']): Conversation['chosen'] {
+export function withChoices(chosen: Conversation['chosen'], messages: Conversation['messages']): Conversation['chosen'] {
   const branches = Object.values(messages).map(({ id, parent = 'start' }) => [parent, id] as const)
   return Object.fromEntries([...branches, ...branches.filter(([parent, id]) => chosen[parent] === id)])
 }
@@ -140,7 +155,10 @@ const messageOf = fields<Message>({
   text: or(text, ''),
   atMs: or(timeMs, 0),
   attachments: list(attachment),
+  isEdited: flag,
+  isDeleted: flag,
   model: text,
+  run: object<NonNullable<Message['run']>>({ id: or(text, ''), bytes: or(count, 0) }),
   state: oneOf('running', 'done', 'stopped', 'broken', 'failed'),
   reasoning: text,
   reasoningMs: count,
@@ -159,7 +177,7 @@ const messageOf = fields<Message>({
   schema: text,
 })
 
-const settingsOf = fields<Settings>({
+export const readSettings = fields<Settings>({
   model: text,
   system: or(text, ''),
   sampling,

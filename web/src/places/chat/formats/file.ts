@@ -1,5 +1,5 @@
-import type { Conversation } from './conversation.ts'
-import { readConversation } from './read-conversation.ts'
+import type { Conversation, Message } from '../conversation.ts'
+import { readConversation } from '../read-conversation.ts'
 
 const format = 'dragoman-conversations'
 
@@ -25,11 +25,22 @@ export function fromFile(text: string): readonly Conversation[] {
       const needs = 'needs messages, and an id of letters, digits, "-" and "_"'
       throw new Error(`Conversation ${index + 1} of this file ${needs}; nothing was imported.`)
     }
-    return asking(read)
+    return here(read)
   })
 }
 
-/** Whether tools run without a question is for the person at this page to decide, not for the author of the file. */
-function asking({ settings: { serverTools, ...settings }, ...conversation }: Conversation): Conversation {
-  return { ...conversation, settings: { ...settings, ...(serverTools && { serverTools: { ...serverTools, asks: true } }) } }
+/**
+ * Whether tools run without a question is for the person at this page to decide, not for the author of the file; and the streams of its
+ * answers were another page's.
+ */
+function here({ settings: { serverTools, ...settings }, messages, ...conversation }: Conversation): Conversation {
+  return {
+    ...conversation,
+    settings: { ...settings, ...(serverTools && { serverTools: { ...serverTools, asks: true } }) },
+    messages: Object.fromEntries(Object.entries(messages).map(([id, message]) => [id, ended(message)])),
+  }
+}
+
+function ended({ run: _, ...message }: Message): Message {
+  return message.state === 'running' ? { ...message, state: 'broken' } : message
 }
