@@ -294,7 +294,7 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     await close()
   })
 
-  test('a connection that ends keeps what came, says so in place, and continues where it ended', async () => {
+  test('a lost answer keeps what came, says so in place, and continues where it ended', async () => {
     const { port } = new URL(app.url)
     const sockets = new Set<Socket>()
     let isAway = false
@@ -316,13 +316,15 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
     const { page, close } = await openServerPage(browser, `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`)
     await page.getByRole('combobox', { name: 'Model' }).waitFor()
+    // The server has been restarted.
+    await page.route('**/v1/stream?*', (route) => route.fulfill({ status: 404 }))
     await write(page, script({ raw: 'before the end. '.repeat(2000), delayMs: 10 }))
     await answers(page).getByText('before the end').waitFor()
     isAway = true
     for (const socket of sockets) socket.destroy()
-    await answers(page).getByText('The connection to the server ended before the answer did. What came is kept.').waitFor()
     await page.getByLabel('Write a message').fill('typed while it was away')
     isAway = false
+    await answers(page).getByText('The connection to the server ended before the answer did. What came is kept.').waitFor()
     const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
     await answers(page).getByRole('button', { name: 'Continue' }).click()
     const body = (await sent).postDataJSON()

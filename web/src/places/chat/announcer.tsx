@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { chatTexts } from '../../texts/chat.ts'
+import { announcedEnd } from './announced.ts'
 import type { Running } from './answers.ts'
 import { sentenceEnd, spoken } from './sentences.ts'
 
@@ -21,8 +21,9 @@ export function Announcer({ run }: { readonly run: Running | undefined }) {
     }, everyMs)
     return () => {
       clearInterval(timer)
-      const rest = spoken(run.message.peek().text.slice(from.current)).slice(-1000)
-      setWords(`${rest} ${chatTexts.answerDone}`.trim())
+      const ended = run.message.peek()
+      const rest = spoken(ended.text.slice(from.current)).slice(-1000)
+      setWords(`${rest} ${announcedEnd(ended)}`.trim())
     }
   }, [run])
   return (

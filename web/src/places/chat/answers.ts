@@ -107,6 +107,7 @@ async function run(conversation: Signal<Conversation>, message: Message, start?:
       isStopped: () => isStopped,
       keep: (kept) => change(conversation, replaced(conversation.value, kept)),
     })
+    shown.value = end
     change(conversation, replaced(conversation.value, end))
     await whenKept(conversation.value.id)
   })
