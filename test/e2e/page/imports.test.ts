@@ -147,7 +147,7 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
     const failure = page.getByRole('alert')
     await failure.getByText(/cannot be shown \(a fault of the view\)/).waitFor()
     const [exported] = await Promise.all([page.waitForEvent('download'), failure.getByRole('button', { name: 'Export' }).click()])
-    expect(exported.suggestedFilename()).toBe('conversation.json')
+    expect(exported.suggestedFilename()).toBe('odd.json')
     await page.evaluate('window.mend()')
     await openEach(page, ['good', 'odd'])
     await close()

@@ -47,12 +47,14 @@ type ConfirmProps = {
   /** What will end: "2 running requests of 2 callers". */
   readonly children?: ComponentChildren
   readonly action: string
+  /** A second act to choose. */
+  readonly other?: { readonly name: string; readonly act: () => unknown }
   readonly onConfirm: () => unknown
   readonly onClose: () => void
 }
 
 /** Asks before a destructive act; Enter confirms. */
-export function Confirm({ title, children, action, onConfirm, onClose }: ConfirmProps) {
+export function Confirm({ title, children, action, other, onConfirm, onClose }: ConfirmProps) {
   const confirm = (event: Event) => {
     event.preventDefault()
     onClose()
@@ -66,6 +68,11 @@ export function Confirm({ title, children, action, onConfirm, onClose }: Confirm
           <button type="button" class="button" onClick={onClose}>
             {frameTexts.cancel}
           </button>
+          {other !== undefined && (
+            <button type="button" class="button" onClick={other.act}>
+              {other.name}
+            </button>
+          )}
           <button type="submit" class="button danger" autofocus>
             {action}
           </button>

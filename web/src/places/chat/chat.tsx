@@ -18,10 +18,11 @@ import { CodeDialog } from './code-dialog.tsx'
 import { Composer } from './composer.tsx'
 import { type Attachment, type Conversation, type Message, pathOf, withMessage } from './conversation.ts'
 import { Drawer } from './drawer.tsx'
+import { exportTo } from './export.ts'
 import { newId } from './ids.ts'
 import { isOutdated, storeWaits } from './kept/store.ts'
-import { change, conversations, readLibrary, startConversation, storeProblem } from './library.ts'
-import { ConversationList, download } from './list.tsx'
+import { branchOff, change, conversations, readLibrary, startConversation, storeProblem } from './library.ts'
+import { ConversationList } from './list.tsx'
 import { modelOf, models, modelsProblem, readModels } from './models.ts'
 import { Pane } from './pane.tsx'
 import { unreadBy } from './unread.ts'
@@ -40,6 +41,7 @@ export function Chat() {
   ]
   const open = sides.filter((side) => side !== undefined)
   const [first] = open
+  const isBegun = first !== undefined && pathOf(first.value).length > 0
   const runs = [...running.value.values()].filter(({ conversation }) => open.includes(conversation))
   const stop = () => {
     if (stopAnswers(open.map((side) => side.value.id)) > 0) say(chatTexts.stopped)
@@ -89,18 +91,18 @@ export function Chat() {
           name={chatTexts.exportOne}
           icon="down"
           isMore
-          onClick={() =>
-            download(
-              'conversation',
-              open.map((side) => side.value),
-            )
-          }
+          onClick={() => {
+            const all = open.map((side) => side.value)
+            void exportTo('json', all)
+          }}
         />
         <HeadButton
           name={chatTexts.beside}
           icon="columns"
           isPressed={query.beside !== undefined}
-          onClick={() => toggle('beside', 'new')}
+          onClick={() =>
+            toggle('beside', isBegun ? branchOff(first.value, undefined, chatTexts.compared(first.value.title)) : 'new')
+          }
         />
         <HeadButton
           name={chatTexts.settings}
@@ -225,7 +227,7 @@ function NotShown({ conversation, error }: { readonly conversation: Conversation
     <section class="pane place-body" aria-label={conversation.title || chatTexts.untitled}>
       <Failure
         error={chatTexts.notShown(describe(error))}
-        onRetry={() => download('conversation', [conversation])}
+        onRetry={() => void exportTo('json', [conversation])}
         action={chatTexts.exportOne}
       />
     </section>

@@ -5,6 +5,7 @@ import { icons } from '../../ui/icons.tsx'
 import type { Conversation, Settings } from './conversation.ts'
 import { change } from './library.ts'
 import { type Model, propertiesOf } from './models.ts'
+import { PresetFields } from './preset-fields.tsx'
 import { jsonProblem, samplingFields, serverToolsOf } from './request.ts'
 
 const texts = chatTexts.drawer
@@ -40,6 +41,13 @@ export function Drawer({ conversation, model, onClose }: DrawerProps) {
           <icons.close />
         </button>
       </div>
+      <PresetFields
+        settings={settings}
+        onChoose={(chosen) => {
+          const { model: name } = settings
+          change(conversation, { ...conversation.value, settings: { ...chosen, ...(name !== undefined && { model: name }) } })
+        }}
+      />
       <label class="labelled">
         <span>{texts.system}</span>
         <textarea

@@ -1,10 +1,11 @@
 import { type Signal, signal } from '@preact/signals'
 import { describe } from '../../api/client.ts'
 import { say } from '../../ui/said.tsx'
-import { type Conversation, createConversation, type Message } from './conversation.ts'
+import { branched, type Conversation, createConversation, type Message } from './conversation.ts'
 import { newId } from './ids.ts'
 import { byId, changed, changeOf, changesNothing } from './kept/change.ts'
 import { commit, type News, onNews, readAll, readIds, readSome, remove } from './kept/store.ts'
+import { defaultSettings } from './presets.ts'
 import { readConversation, readHead, readMessage, withChoices } from './read-conversation.ts'
 
 /** All conversations of this browser, by id; undefined until they are loaded. */
@@ -37,7 +38,7 @@ async function read(): Promise<void> {
 /** Creates a conversation, which is stored once it has a message. */
 export function startConversation(): Signal<Conversation> {
   const model = localStorage.getItem(lastModel)
-  return signal(createConversation(newId(), Date.now(), model === null ? {} : { model }))
+  return signal(createConversation(newId(), Date.now(), { ...defaultSettings(), ...(model !== null && { model }) }))
 }
 
 type RunningListener = (conversation: Signal<Conversation>, message: Message) => void
@@ -50,6 +51,13 @@ export function listenToRunning(listener: RunningListener): void {
 
 function reportRunning(conversation: Signal<Conversation>, messages: readonly Message[]): void {
   for (const message of messages) if (message.state === 'running') onRunning(conversation, message)
+}
+
+/** Begins another conversation with the messages up to one, or with all of them. Returns its id. */
+export function branchOff(conversation: Conversation, last?: string, title = conversation.title): string {
+  const made = startConversation()
+  change(made, { ...branched(conversation, last, { id: newId(), nowMs: Date.now() }), title })
+  return made.value.id
 }
 
 /** Each conversation as the store has it, to this tab's knowledge. */

@@ -9,21 +9,25 @@ import { formatTime, fullTime } from '../../ui/numbers.ts'
 import { say } from '../../ui/said.tsx'
 import { running, stopAnswers } from './answers.ts'
 import { type Conversation, countOf } from './conversation.ts'
-import { fromFile, toFile } from './formats/file.ts'
+import { ConversationDialog } from './conversation-dialog.tsx'
+import { exportTo } from './export.ts'
 import { conversations, discard, take } from './library.ts'
 
 /** The conversations of this browser, newest first. */
 export function ConversationList({ current, onPick }: { readonly current: readonly string[]; readonly onPick: () => void }) {
   const [leaving, setLeaving] = useState<Conversation | undefined>(undefined)
+  const [about, setAbout] = useState<string | undefined>(undefined)
   const file = useRef<HTMLInputElement>(null)
   const words = (address.value.query.filter ?? '').toLowerCase()
-  const all = [...(conversations.value?.values() ?? [])].map((each) => each.value).sort((a, b) => b.updatedAtMs - a.updatedAtMs)
+  const all = [...(conversations.value?.values() ?? [])].map((each) => each.value).sort(inOrder)
   const found = all.filter((each) => words === '' || matches(each, words))
   const runs = new Set([...running.value.values()].map(({ conversation }) => conversation.peek().id))
+  const subject = about === undefined ? undefined : conversations.value?.get(about)
   const importFile = async (chosen: File | undefined) => {
     if (chosen === undefined) return
     try {
-      const imported = fromFile(await chosen.text())
+      const { readFile } = await import('./formats/read-file.ts')
+      const imported = readFile(await chosen.text())
       await take(imported)
       say(chatTexts.imported(imported.length))
     } catch (error) {
@@ -43,18 +47,30 @@ export function ConversationList({ current, onPick }: { readonly current: readon
             >
               <span class="clip">{plainName(each.title) || chatTexts.untitled}</span>
               <span class="small muted" title={fullTime(each.updatedAtMs)}>
+                {each.isPinned === true && `${chatTexts.pinned} · `}
                 {runs.has(each.id) ? 'running' : formatTime(each.updatedAtMs, Date.now())}
               </span>
             </a>
-            <button
-              type="button"
-              class="icon-button"
-              aria-label={chatTexts.deleteOf(each.title)}
-              title={chatTexts.delete}
-              onClick={() => setLeaving(each)}
-            >
-              <icons.trash />
-            </button>
+            <span class="conversation-acts">
+              <button
+                type="button"
+                class="icon-button"
+                aria-label={chatTexts.about.of(each.title)}
+                title={chatTexts.about.title}
+                onClick={() => setAbout(each.id)}
+              >
+                <icons.more />
+              </button>
+              <button
+                type="button"
+                class="icon-button"
+                aria-label={chatTexts.deleteOf(each.title)}
+                title={chatTexts.delete}
+                onClick={() => setLeaving(each)}
+              >
+                <icons.trash />
+              </button>
+            </span>
           </li>
         ))}
       </ul>
@@ -65,7 +81,7 @@ export function ConversationList({ current, onPick }: { readonly current: readon
         <button type="button" class="button plain" onClick={() => file.current?.click()}>
           {chatTexts.import}
         </button>
-        <button type="button" class="button plain" disabled={all.length === 0} onClick={() => download('conversations', all)}>
+        <button type="button" class="button plain" disabled={all.length === 0} onClick={() => void exportTo('json', all)}>
           {chatTexts.exportAll}
         </button>
         <input
@@ -81,6 +97,7 @@ export function ConversationList({ current, onPick }: { readonly current: readon
           }}
         />
       </div>
+      {subject !== undefined && <ConversationDialog conversation={subject} onClose={() => setAbout(undefined)} />}
       {leaving !== undefined && (
         <Confirm
           title={chatTexts.deleteTitle}
@@ -99,13 +116,11 @@ export function ConversationList({ current, onPick }: { readonly current: readon
   )
 }
 
-function matches({ title, messages }: Conversation, words: string): boolean {
-  return title.toLowerCase().includes(words) || Object.values(messages).some(({ text }) => text.toLowerCase().includes(words))
+/** Pinned ones first, then the newest. */
+function inOrder(a: Conversation, b: Conversation): number {
+  return Number(b.isPinned ?? false) - Number(a.isPinned ?? false) || b.updatedAtMs - a.updatedAtMs
 }
 
-/** Offers a file for download. */
-export function download(name: string, all: readonly Conversation[]): void {
-  const url = URL.createObjectURL(new Blob([toFile(all)], { type: 'application/json' }))
-  Object.assign(document.createElement('a'), { href: url, download: `${name}.json` }).click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+function matches({ title, messages }: Conversation, words: string): boolean {
+  return title.toLowerCase().includes(words) || Object.values(messages).some(({ text }) => text.toLowerCase().includes(words))
 }

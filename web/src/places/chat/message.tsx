@@ -6,6 +6,7 @@ import { apiKey } from '../../api/session.ts'
 import { chatTexts } from '../../texts/chat.ts'
 import { isComposing } from '../../ui/composing.ts'
 import { CopyButton, copyText } from '../../ui/copy.tsx'
+import { Confirm } from '../../ui/dialog.tsx'
 import { type IconName, icons } from '../../ui/icons.tsx'
 import { formatTime, fullTime } from '../../ui/numbers.ts'
 import { Failure } from '../../ui/states.tsx'
@@ -13,7 +14,7 @@ import { Calls, FactsLine, Reasoning, SchemaLine } from './answer-parts.tsx'
 import { answer, continueAnswer, running } from './answers.ts'
 import { asCurl } from './code.ts'
 import { AttachmentView } from './composer.tsx'
-import { branchesOf, type Conversation, choosing, type Message, pathOf, withMessage } from './conversation.ts'
+import { branchesOf, type Conversation, choosing, type Message, pathOf, replaced, withMessage, without } from './conversation.ts'
 import { newId } from './ids.ts'
 import { change } from './library.ts'
 import { Markdown } from './markdown/markdown.tsx'
@@ -25,6 +26,8 @@ type MessageProps = {
   readonly message: Message
   readonly model: string
   readonly onBranch: (message: Message) => void
+  /** Asks a second model the same, beside this one. */
+  readonly onCompare: (message: Message) => void
 }
 
 /** Longer texts of people are folded. */
@@ -40,7 +43,12 @@ function UserMessage({ conversation, message, model, onBranch }: MessageProps) {
   const [isEditing, setEditing] = useState(false)
   const [isWhole, setWhole] = useState(false)
   const { text, attachments = [] } = message
+  const isLast = pathOf(conversation.value).at(-1)?.id === message.id
   const isLong = text.length > longChars && !isWhole
+  const keep = (edited: string) => {
+    setEditing(false)
+    if (edited !== text) change(conversation, replaced(conversation.value, { ...message, text: edited, isEdited: true }))
+  }
   const send = (edited: string) => {
     setEditing(false)
     const { parent } = message
@@ -59,7 +67,7 @@ function UserMessage({ conversation, message, model, onBranch }: MessageProps) {
           </div>
         )}
         {isEditing ? (
-          <Editor text={text} onSend={send} onCancel={() => setEditing(false)} />
+          <Editor text={text} onSend={send} onKeep={keep} onCancel={() => setEditing(false)} />
         ) : (
           <div class="user-text">{isLong ? `${text.slice(0, longChars)}…` : text}</div>
         )}
@@ -77,21 +85,36 @@ function UserMessage({ conversation, message, model, onBranch }: MessageProps) {
         <CopyButton text={text} what={chatTexts.copyMessage} />
         <Action name={chatTexts.edit} icon="edit" onClick={() => setEditing(true)} />
         <Action name={chatTexts.branch} icon="branch" onClick={() => onBranch(message)} />
+        <Remove conversation={conversation} message={message} />
+        {message.isEdited === true && <span class="small muted">{chatTexts.edited}</span>}
       </div>
+      {isLast && (
+        <button type="button" class="button" onClick={() => answer(conversation, message.id, model)}>
+          {chatTexts.answerThis}
+        </button>
+      )}
     </article>
   )
 }
 
-type EditorProps = { readonly text: string; readonly onSend: (text: string) => void; readonly onCancel: () => void }
+type EditorProps = {
+  readonly text: string
+  /** Asks the model again; absent: the text is not a question. */
+  readonly onSend?: (text: string) => void
+  /** Changes the text, and keeps what follows. */
+  readonly onKeep: (text: string) => void
+  readonly onCancel: () => void
+}
 
-function Editor({ text, onSend, onCancel }: EditorProps) {
+function Editor({ text, onSend, onKeep, onCancel }: EditorProps) {
   const [edited, setEdited] = useState(text)
+  const submit = () => (onSend ?? onKeep)(edited)
   return (
     <form
       class="editor"
       onSubmit={(event) => {
         event.preventDefault()
-        onSend(edited)
+        submit()
       }}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || isComposing(event)) return
@@ -101,21 +124,28 @@ function Editor({ text, onSend, onCancel }: EditorProps) {
     >
       <textarea
         class="field"
-        rows={4}
+        rows={onSend === undefined ? 12 : 4}
         autofocus
         aria-label={chatTexts.edit}
         value={edited}
         onInput={(event) => setEdited(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || isComposing(event)) return
+          // An answer has many lines.
+          const isEnd = onSend === undefined ? event.ctrlKey || event.metaKey : !event.shiftKey
+          if (event.key !== 'Enter' || !isEnd || isComposing(event)) return
           event.preventDefault()
-          onSend(edited)
+          submit()
         }}
       />
       <div class="row">
         <button type="submit" class="button primary">
-          {chatTexts.save}
+          {onSend === undefined ? chatTexts.keepEdit : chatTexts.save}
         </button>
+        {onSend !== undefined && (
+          <button type="button" class="button" onClick={() => onKeep(edited)}>
+            {chatTexts.keepEdit}
+          </button>
+        )}
         <button type="button" class="button" onClick={onCancel}>
           {chatTexts.cancel}
         </button>
@@ -124,12 +154,19 @@ function Editor({ text, onSend, onCancel }: EditorProps) {
   )
 }
 
-function Answer({ conversation, message: kept, model, onBranch }: MessageProps) {
+function Answer({ conversation, message: kept, model, onBranch, onCompare }: MessageProps) {
   const [showsTokens, setShowsTokens] = useState(false)
+  const [isEditing, setEditing] = useState(false)
   const run = running.value.get(kept.id)
   const message = run?.message.value ?? kept
   const { text, reasoning, calls = [], tokens, state, problem, schema } = message
   const isRunning = run !== undefined
+  const keep = (edited: string) => {
+    setEditing(false)
+    // Those of the text before.
+    const { tokens: _, ...others } = message
+    if (edited !== text) change(conversation, replaced(conversation.value, { ...others, text: edited, isEdited: true }))
+  }
   const again = () => {
     if (message.parent !== undefined) answer(conversation, message.parent, model)
   }
@@ -145,7 +182,13 @@ function Answer({ conversation, message: kept, model, onBranch }: MessageProps) 
   return (
     <article class="message answer" aria-label={message.model ?? chatTexts.assistant} aria-busy={isRunning}>
       {reasoning !== undefined && <Reasoning message={message} isRunning={isRunning} />}
-      {showsTokens && tokens !== undefined ? <TokenView tokens={tokens} /> : <Markdown text={text} isGrowing={isRunning} />}
+      {isEditing ? (
+        <Editor text={text} onKeep={keep} onCancel={() => setEditing(false)} />
+      ) : showsTokens && tokens !== undefined ? (
+        <TokenView tokens={tokens} />
+      ) : (
+        <Markdown text={text} isGrowing={isRunning} />
+      )}
       {calls.length > 0 && <Calls conversation={conversation} message={message} isRunning={isRunning} model={model} />}
       {isRunning && text === '' && reasoning === undefined && <p class="muted waits">{run.waits.value || chatTexts.waiting}</p>}
       {isRunning && <div class="runs" aria-hidden="true" />}
@@ -166,7 +209,10 @@ function Answer({ conversation, message: kept, model, onBranch }: MessageProps) 
           <Branches conversation={conversation} message={kept} />
           <CopyButton text={text} what={chatTexts.copyMessage} />
           <Action name={chatTexts.regenerate} icon="again" onClick={again} />
+          <Action name={chatTexts.editAnswer} icon="edit" onClick={() => setEditing(true)} />
           <Action name={chatTexts.branch} icon="branch" onClick={() => onBranch(kept)} />
+          <Action name={chatTexts.compare} icon="columns" onClick={() => onCompare(kept)} />
+          <Remove conversation={conversation} message={kept} />
           <Action name={`${chatTexts.code}: curl`} icon="code" onClick={() => void copyText(curl(), 'the curl line')} />
           {tokens !== undefined && (
             <Action name={chatTexts.tokens} icon="tokens" isPressed={showsTokens} onClick={() => setShowsTokens(!showsTokens)} />
@@ -174,6 +220,32 @@ function Answer({ conversation, message: kept, model, onBranch }: MessageProps) 
         </div>
       )}
     </article>
+  )
+}
+
+/** Deletes a message after a question: alone, or with what follows it. */
+function Remove({ conversation, message }: Pick<MessageProps, 'conversation' | 'message'>) {
+  const [asks, setAsks] = useState(false)
+  const remove = (andAfter: boolean) => {
+    setAsks(false)
+    change(conversation, without(conversation.value, message.id, andAfter))
+  }
+  const isLast = pathOf(conversation.value).at(-1)?.id === message.id
+  return (
+    <>
+      <Action name={chatTexts.deleteMessage} icon="trash" onClick={() => setAsks(true)} />
+      {asks && (
+        <Confirm
+          title={chatTexts.deleteMessageTitle}
+          action={chatTexts.delete}
+          onClose={() => setAsks(false)}
+          onConfirm={() => remove(false)}
+          {...(!isLast && { other: { name: chatTexts.deleteAfter, act: () => remove(true) } })}
+        >
+          <p>{chatTexts.deleteMessageWhat}</p>
+        </Confirm>
+      )}
+    </>
   )
 }
 

@@ -5,10 +5,9 @@ import { chatTexts } from '../../texts/chat.ts'
 import { icons } from '../../ui/icons.tsx'
 import { Announcer } from './announcer.tsx'
 import { running } from './answers.ts'
-import { branched, type Conversation, pathOf } from './conversation.ts'
+import { type Conversation, type Message, pathOf } from './conversation.ts'
 import { Gauge } from './gauge.tsx'
-import { newId } from './ids.ts'
-import { change, startConversation } from './library.ts'
+import { branchOff, change } from './library.ts'
 import { MessageView } from './message.tsx'
 import { modelOf, models } from './models.ts'
 
@@ -65,11 +64,13 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
     return () => observer.disconnect()
   }, [])
   useLayoutEffect(toEnd, [id, path.length])
-  const branch = (last: string) => {
-    const made = startConversation()
-    const nowMs = Date.now()
-    change(made, branched(conversation.value, last, { id: newId(), nowMs }))
-    go(linkTo('chat', [made.value.id]))
+  const branch = ({ id: last }: Message) => go(linkTo('chat', [branchOff(conversation.value, last)]))
+  // The second model answers the same question.
+  const compare = (answered: Message) => {
+    const question = path[path.indexOf(answered) - 1]
+    go(
+      linkTo('chat', [id], { beside: branchOff(conversation.value, question?.id, chatTexts.compared(conversation.value.title)) }),
+    )
   }
   return (
     <section class="pane" aria-label={conversation.value.title || chatTexts.untitled}>
@@ -123,7 +124,8 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
               conversation={conversation}
               message={message}
               model={model?.id ?? ''}
-              onBranch={({ id: last }) => branch(last)}
+              onBranch={branch}
+              onCompare={compare}
             />
           ))}
         </div>

@@ -1,0 +1,63 @@
+import type { Signal } from '@preact/signals'
+import { useState } from 'preact/hooks'
+import { chatTexts } from '../../texts/chat.ts'
+import { Dialog } from '../../ui/dialog.tsx'
+import type { Conversation } from './conversation.ts'
+import { type ExportKind, exportKinds, exportTo } from './export.ts'
+import { change } from './library.ts'
+
+const texts = chatTexts.about
+
+/** The title and the place of a conversation in the list, and its exports. */
+export function ConversationDialog({
+  conversation,
+  onClose,
+}: {
+  readonly conversation: Signal<Conversation>
+  readonly onClose: () => void
+}) {
+  const [title, setTitle] = useState(conversation.value.title)
+  const { isPinned = false } = conversation.value
+  const rename = (event: Event) => {
+    event.preventDefault()
+    if (title.trim() !== '') change(conversation, { ...conversation.value, title: title.trim() })
+    onClose()
+  }
+  const pin = (pinned: boolean) => {
+    const { isPinned: _, ...others } = conversation.value
+    change(conversation, pinned ? { ...others, isPinned: true } : others)
+  }
+  const download = (kind: ExportKind) => {
+    void exportTo(kind, [conversation.value])
+    onClose()
+  }
+  return (
+    <Dialog title={texts.title} onClose={onClose}>
+      <form onSubmit={rename}>
+        <label class="labelled">
+          <span>{texts.name}</span>
+          <input class="field" autofocus value={title} onInput={(event) => setTitle(event.currentTarget.value)} />
+        </label>
+        <label class="check">
+          <input type="checkbox" checked={isPinned} onChange={(event) => pin(event.currentTarget.checked)} />
+          {texts.pin}
+        </label>
+        <fieldset class="plain">
+          <legend class="small muted">{chatTexts.exportOne}</legend>
+          <div class="row">
+            {exportKinds.map((kind) => (
+              <button key={kind} type="button" class="button" onClick={() => download(kind)}>
+                {texts.kinds[kind]}
+              </button>
+            ))}
+          </div>
+        </fieldset>
+        <div class="dialog-end">
+          <button type="submit" class="button primary">
+            {texts.rename}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
