@@ -6,6 +6,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: './',
   logLevel: 'warn',
+  worker: { format: 'es' },
   build: {
     outDir: join(import.meta.dirname, '..', 'dist', 'page'),
     emptyOutDir: true,

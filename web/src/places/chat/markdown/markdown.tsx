@@ -15,8 +15,8 @@ export function Markdown({ text, isGrowing }: MarkdownProps) {
   useLayoutEffect(() => {
     if (element.current === null) return
     view.current ??= new MarkdownView(element.current)
-    view.current.update(text)
-  }, [text])
+    view.current.update(text, isGrowing)
+  }, [text, isGrowing])
   useEffect(() => {
     const room = element.current
     const copy = ({ target }: Event) => {

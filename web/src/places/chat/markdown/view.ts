@@ -13,6 +13,7 @@ const pieceChars = 8_000
 export class MarkdownView {
   readonly #element: HTMLElement
   #text = ''
+  #isGrowing = true
   #splitter = new BlockSplitter()
   #shown = 0
   #open: Block | undefined
@@ -26,8 +27,9 @@ export class MarkdownView {
     this.#element = element
   }
 
-  update(text: string): void {
-    if (text === this.#text) return
+  update(text: string, isGrowing: boolean): void {
+    if (text === this.#text && isGrowing === this.#isGrowing) return
+    this.#isGrowing = isGrowing
     if (text.startsWith(this.#text)) this.#splitter.append(text.slice(this.#text.length))
     else {
       this.#splitter = new BlockSplitter()
@@ -58,6 +60,7 @@ export class MarkdownView {
       const block = closed[this.#shown] ?? ''
       this.#open ??= new Block(this.#room())
       this.#open.update(block, false)
+      this.#open.finish()
       this.#open = undefined
       this.#shown += 1
       this.#groupChars += block.length
@@ -69,6 +72,7 @@ export class MarkdownView {
     const beganMs = performance.now()
     this.#open ??= new Block(this.#room())
     this.#open.update(open, true)
+    if (!this.#isGrowing) this.#open.finish()
     this.#lastParseMs = performance.now()
     this.#parseMs = this.#lastParseMs - beganMs
   }
@@ -120,6 +124,19 @@ class Block {
         return void this.#pieces.update(block)
     }
   }
+
+  /** No more comes, or not soon. */
+  finish(): void {
+    for (const frame of this.#room.querySelectorAll('.md-code')) colour(frame)
+  }
+}
+
+/** What colours code is fetched for the first code that is complete. Without the server, code stays as it is. */
+function colour(frame: Element): void {
+  import('./colour/colour-code.ts').then(
+    ({ colourCode }) => colourCode(frame),
+    () => undefined,
+  )
 }
 
 function readFence(block: string): { readonly language: string; readonly code: string } {
@@ -153,7 +170,9 @@ class Pieces {
   }
 
   update(text: string): void {
-    if (!text.startsWith(this.#text)) {
+    // Colours take the place of the text that grew.
+    const isColoured = this.#last !== undefined && this.#last.parentNode === null
+    if (isColoured || !text.startsWith(this.#text)) {
       this.#room.replaceChildren()
       this.#text = ''
       this.#last = undefined
