@@ -1,11 +1,10 @@
 import { BlockSplitter, endsFence, startsFence } from './blocks.ts'
+import { isCheap } from './cost.ts'
 import { morph } from './morph.ts'
 import { codeFrame, renderMarkdown } from './rebuild.ts'
 
 /** The time for blocks in one frame; the rest waits for the next. */
 const frameBudgetMs = 10
-/** A longer block is shown as plain text: parsing may take time quadratic in its length. */
-const longestBlock = 8_000
 /** Text is laid out in pieces of about this size; those out of sight cost nothing. */
 const pieceChars = 8_000
 
@@ -103,7 +102,7 @@ class Block {
   }
 
   update(block: string, isLast: boolean): void {
-    const kind = startsFence(block) ? 'code' : block.length > longestBlock ? 'plain' : 'markdown'
+    const kind = startsFence(block) ? 'code' : isCheap(block) ? 'markdown' : 'plain'
     if (kind !== this.#kind) {
       this.#room.replaceChildren()
       this.#pieces = undefined
