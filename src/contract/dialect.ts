@@ -41,6 +41,8 @@ export type DecodedCall = {
   nameOf(path: CanonicalPath): string
   /** Throws if the model that serves the call cannot do what it asks for; absent: nothing to check. */
   checkStart?(start: StartEvent): void
+  /** Sees each event before it is encoded; absent: nobody watches. */
+  observe?(event: GenerationEvent): void
   /** The call and its reply in the form to store for the caller; absent: nothing is stored. */
   toStored?(result: GenerationResult): Omit<StoredResponse, 'owner'>
   /** The media type of a complete reply that is a text rather than a JSON value; absent: JSON. */

@@ -253,12 +253,26 @@ export type Prompt =
        */
       readonly otherTools?: readonly FunctionTool[]
     }
-  /** `readsControlTokens`: the caller also wrote the template's part, so texts of control tokens become control tokens. */
-  | { readonly type: 'text'; readonly text: string; readonly readsControlTokens?: true }
+  /**
+   * `readsControlTokens`: the caller also wrote the template's part, so texts of control tokens become control tokens. `turns`: texts that
+   * core replaces by the chat template's own, here and in stop sequences.
+   */
+  | { readonly type: 'text'; readonly text: string; readonly readsControlTokens?: true; readonly turns?: TurnPlaceholders }
   | { readonly type: 'tokens'; readonly tokens: readonly number[] }
   | { readonly type: 'infill'; readonly prefix: string; readonly suffix: string }
 
 export type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+
+/**
+ * The texts that stand for the beginnings of turns, and for their ends. Where a text has no ends, the beginning of a turn includes the end
+ * of the other's.
+ */
+export type TurnPlaceholders = {
+  readonly user: string
+  readonly userEnd: string
+  readonly assistant: string
+  readonly assistantEnd: string
+}
 
 /** Facts for the server that generates, besides the request; engines that generate themselves ignore them. */
 export type Forwarded = {

@@ -19,6 +19,7 @@ import { type Fitting, prepareAgain, prepareFitting, type Shortening } from './p
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { finishOfCancelled, RunObserver } from './run-observer.ts'
 import { costOf, type Loading, takeSlot } from './take-slot.ts'
+import { withTurns } from './templates/with-turns.ts'
 import { RunClock } from './time-limits.ts'
 
 export type StepDeps = {
@@ -57,7 +58,8 @@ export async function runStep(
   const ready = loading.ready()
   if (ready !== undefined) await ready
   const loadMs = loading.totalMs
-  const fitting = await prepareFitting(asked, preparing)
+  const turned = withTurns(asked, model.engine, signal)
+  const fitting = await prepareFitting(turned instanceof Promise ? await turned : turned, preparing)
   const { request, prepared, shortened } = fitting
   refuseUnhonoured(request, prepared)
   const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)

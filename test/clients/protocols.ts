@@ -192,6 +192,12 @@ const readings: readonly Reading[] = [
     },
   },
   { protocol: kobold, route: /^\/api\/extra\/tokencount$/, readWhole: read(z.looseObject({ value: count })) },
+  {
+    protocol: kobold,
+    route: /^\/api\/extra\/generate\/check$/,
+    readWhole: read(z.looseObject({ results: z.array(z.looseObject({ text })).min(1) })),
+  },
+  { protocol: kobold, route: /^\/api\/extra\/last_logprobs$/, readWhole: read(z.looseObject({ logprobs: z.unknown() })) },
   { protocol: kobold, route: /^\/api\/extra\/abort$/, readWhole: read(z.looseObject({ success: z.boolean() })) },
   { protocol: lmStudio, route: /^\/api\/v0\/models$/, readWhole: read(listed) },
   {

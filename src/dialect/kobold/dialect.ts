@@ -1,5 +1,7 @@
+import { isObject } from '../../base/json.ts'
 import { randomHex } from '../../base/random-hex.ts'
 import type { Dialect } from '../../contract/dialect.ts'
+import type { GenerationEvent } from '../../contract/event.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { encodeFinishReason } from '../openai-completions/encode.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
@@ -8,17 +10,25 @@ import { decodeKobold } from './decode.ts'
 import { encodeKoboldError } from './errors.ts'
 import type { KoboldError, KoboldGenerated, KoboldPiece } from './replies.ts'
 
+type KoboldOptions = {
+  readonly streams: boolean
+  /** Returns what sees the events of a generation, which its caller asks for by its `genkey` while it runs, and after it. */
+  watch?(owner: string, genkey: string): (event: GenerationEvent) => void
+}
+
 /** KoboldAI's `POST /api/v1/generate`, and KoboldCpp's `/api/extra/generate/stream`, which always streams. */
-export function createKobold({ streams }: { readonly streams: boolean }): Dialect {
+export function createKobold({ streams, watch }: KoboldOptions): Dialect {
   return {
-    decode({ body }, { id }) {
+    decode({ body }, { id, owner }) {
       const { requests, ignored, nameOf } = decodeKobold(body, id)
+      const observe = owner === undefined ? undefined : watch?.(owner, readGenkey(body))
       return {
         requests,
         stream: streams,
         ignored,
         policy: { onHangUp: 'cancel' },
         nameOf,
+        ...(observe !== undefined && { observe }),
         encodeResult,
         createStreamEncoder: () => encoder,
       }
@@ -28,6 +38,11 @@ export function createKobold({ streams }: { readonly streams: boolean }): Dialec
     heartbeat: ': \n\n',
     prefixes: [],
   }
+}
+
+/** The name of a generation that a body contains, or asks for; empty: none. */
+export function readGenkey(body: unknown): string {
+  return isObject(body) && typeof body.genkey === 'string' ? body.genkey : ''
 }
 
 function encodeResult({ choices, usage }: GenerationResult): KoboldGenerated {

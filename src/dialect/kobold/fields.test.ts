@@ -8,8 +8,7 @@ const { echo: _, suffix: __, stream: ___, max_tokens: ____, n_probs: _____, ...s
 
 testFieldTable({
   dialect: createKobold({ streams: false }),
-  // The route makes a cancel id of it.
-  fields: koboldFields.filter(({ name }) => name !== 'genkey'),
+  fields: koboldFields,
   base: { model: 'm', prompt: 'Once' },
   /** Of KoboldCpp's description of its API that change a text. */
   properties: [
@@ -24,7 +23,7 @@ testFieldTable({
     'rep_pen_range',
     'stop_sequence',
   ],
-  schemaKeys: Object.keys(koboldSchema.shape).filter((name) => name !== 'genkey'),
+  schemaKeys: Object.keys(koboldSchema.shape),
   samples: {
     ...samples,
     add_bos_token: false,
@@ -40,6 +39,7 @@ testFieldTable({
     prompt: 'another',
     quiet: true,
     render_special: true,
+    replace_instruct_placeholders: true,
     rep_pen_slope: 0.5,
     response_prefix: 'a',
     singleline: true,
@@ -50,6 +50,6 @@ testFieldTable({
     use_story: true,
     use_world_info: true,
   },
-  companions: { ...openaiCompanions, rep_pen_slope: { rep_pen: 1.1 } },
+  companions: { ...openaiCompanions, replace_instruct_placeholders: { prompt: '{{[INPUT]}}a' }, rep_pen_slope: { rep_pen: 1.1 } },
   required: ['model', 'prompt'],
 })

@@ -16,7 +16,11 @@ export const ownFields: readonly Field[] = [
   used('banned_tokens', 'strings: as `banned_strings`; token ids, or a string of them with commas: `logit_bias` -100 for each', {
     aliases: ['custom_token_bans'],
   }),
-  used('genkey', 'the name of this request for `POST /api/extra/abort`'),
+  used(
+    'replace_instruct_placeholders',
+    'true: in the prompt, the memory and stop sequences, `{{[INPUT]}}`, `{{[OUTPUT]}}` and their `_END` forms become what the chat ' +
+      "template writes around turns, or KoboldCpp's texts for a model without a template; `{{[SYSTEM]}}` is refused",
+  ),
   informational(
     'max_context_length',
     "the context length is the model's; a prompt that does not fit is refused, never shortened",
@@ -27,7 +31,7 @@ export const ownFields: readonly Field[] = [
   refused('trim_stop', 'stop sequences are never in the output', { accepts: [true] }),
   refused('bypass_eos', 'use `use_default_badwordsids`', { accepts: [false] }),
   used('render_special', 'true: the text has special tokens, as `skip_special_tokens: false`'),
-  refused('logprobs', 'use `POST /v1/completions`', { aliases: ['n_probs'], accepts: [0, false] }),
+  used('logprobs', 'true, or a number up to 20: kept for `POST /api/extra/last_logprobs`; true is 5', { aliases: ['n_probs'] }),
   refusedPromptLogprobs,
   refused('grammar_retain_state', 'a grammar begins anew with each output', { accepts: [false] }),
   ...wordsOfGames.map((name): Field => informational(name, 'of games that KoboldAI keeps itself')),

@@ -17,6 +17,7 @@ import type {
   Tool,
   ToolCallPart,
   ToolResultPart,
+  TurnPlaceholders,
 } from '../../contract/request.ts'
 import type { RequestTemplate } from '../../contract/template.ts'
 import { jsonObject, list } from '../wire/first-fault.ts'
@@ -103,6 +104,11 @@ const template: z.ZodType<string | RequestTemplate> = z.union([
   ]),
 ])
 
+const turns = object<TurnPlaceholders>(
+  { user: nonEmptyText, userEnd: nonEmptyText, assistant: nonEmptyText, assistantEnd: nonEmptyText },
+  {},
+)
+
 /** A prompt of a program in this process. */
 export const promptSchema = oneOf<Prompt>('type', [
   object<ChatPrompt>(
@@ -116,7 +122,7 @@ export const promptSchema = oneOf<Prompt>('type', [
     },
     { template, toolFormat: nonEmptyText, keepsCallTexts: yes, otherTools: list(functionTool) },
   ),
-  object<Of<Prompt, 'text'>>({ type: type('text'), text }, { readsControlTokens: yes }),
+  object<Of<Prompt, 'text'>>({ type: type('text'), text }, { readsControlTokens: yes, turns }),
   object<Of<Prompt, 'tokens'>>({ type: type('tokens'), tokens: tokenIdList().min(1, { error: 'at least one token' }) }, {}),
   object<Of<Prompt, 'infill'>>({ type: type('infill'), prefix: text, suffix: text }, {}),
 ])

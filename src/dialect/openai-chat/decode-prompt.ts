@@ -40,14 +40,16 @@ function decodeVariables(wire: ChatWire): JsonObject {
 }
 
 /**
- * (1) With `prefix` or `partial` on the last message, or `continue_final_message`, the model continues that message. (2) Without
+ * (1) With `prefix` or `partial` on the last message, `continue_final_message` or `continue_assistant_turn`, the model continues that message. (2) Without
  * a generation prompt it continues the end of the template. (3) Otherwise it answers in a new turn.
  */
 function decodeStart(wire: ChatWire, messages: readonly Message[]): ChatPrompt['start'] {
   const flagged = findPrefixFlag(wire)
-  const { continue_final_message: continues, add_generation_prompt: adds } = wire
+  const { continue_final_message: asked, continue_assistant_turn: ifAssistant, add_generation_prompt: adds } = wire
+  const isTurnOpen = ifAssistant === true && messages.at(-1)?.role === 'assistant'
+  const continues = asked ?? (isTurnOpen ? true : undefined)
   if (flagged === undefined && continues !== true) return adds === false ? 'bare' : 'new-turn'
-  const param = flagged ?? 'continue_final_message'
+  const param = flagged ?? (isTurnOpen && asked !== true ? 'continue_assistant_turn' : 'continue_final_message')
   if (flagged !== undefined && continues === false) {
     throw invalid(param, `${param} true contradicts continue_final_message false: send one of them`)
   }

@@ -76,6 +76,10 @@ const chatExtensions: readonly Field[] = [
   templateBosField,
   used('add_generation_prompt', 'false: the model continues the end of the template'),
   used('continue_final_message', 'the last message is the start of the answer, as with `prefix` or `partial` in that message'),
+  used(
+    'continue_assistant_turn',
+    "KoboldCpp's: true continues the last message if it is the assistant's, as `continue_final_message` does; else nothing",
+  ),
   used('enable_thinking', 'takes precedence over `reasoning` and `thinking`'),
   used('include_reasoning', 'false: the reply does not show the reasoning'),
   used('preserve_thinking', 'whether the model sees the reasoning of earlier turns'),

@@ -80,6 +80,7 @@ export const chatRequestSchema = looseObject({
   verbosity: nonEmptyText.nullish(),
   add_bos_token: flag,
   add_generation_prompt: flag,
+  continue_assistant_turn: flag,
   continue_final_message: flag,
   response_prefix: text,
 

@@ -3,7 +3,7 @@ import { head, promptProgress, timings, usage } from '../openai/replies.ts'
 import { anyObject, is, list, named, number, numbers, object, oneOf, text, texts } from '../wire/json/shapes.ts'
 
 /** One list for each property of the tokens. */
-const completionLogprobs = object({
+export const completionLogprobs = object({
   tokens: texts,
   // Null for the first token of a prompt, which has no context.
   token_logprobs: list(number.nullable()),

@@ -10,11 +10,13 @@ const tooLong = `a string of at most ${maxKeyChars} characters`
 const key = z.string({ error: tooLong }).max(maxKeyChars, { error: tooLong }).nullish()
 
 /** The fields of generating requests by which they can be cancelled, in every protocol. */
-export const cancelShape = { cancel_id: key, session_id: key, thread_id: key }
+export const cancelShape = { cancel_id: key, genkey: key, session_id: key, thread_id: key }
 export const cancelFields: readonly Field[] = [
   used(
     'cancel_id',
-    'extension: the name of this run, up to 256 characters, for `POST /api/inference/cancel`; also as header `x-dragoman-cancel-id`',
+    'extension: the name of this run, up to 256 characters, for `POST /api/inference/cancel`; also as header `x-dragoman-cancel-id`; `genkey` is ' +
+      "KoboldCpp's name of it, for `POST /api/extra/abort`",
+    { aliases: ['genkey'] },
   ),
   used('session_id', 'extension: the same for all runs of a session; also as header `x-dragoman-session-id`', {
     aliases: ['thread_id'],
@@ -32,7 +34,7 @@ const agentSessionHeaders = ['x-claude-code-session-id', 'session-id', 'session_
  */
 export function readCancelKeys({ headers, body }: Pick<CallInput, 'headers' | 'body'>): CancelKeys {
   const agentSession = agentSessionHeaders.map((name) => usableKey(headers[name])).find((id) => id !== undefined)
-  const cancelId = pickKey(usableKey(fieldOf(body, 'cancel_id')), headers, { field: 'cancel_id', header: cancelIdHeader })
+  const cancelId = pickKey(cancelIdIn(body), headers, { field: 'cancel_id', header: cancelIdHeader })
   const sessionId = pickKey(sessionIn(body), headers, { field: 'session_id', header: sessionIdHeader }) ?? agentSession
   return { ...(cancelId !== undefined && { cancelId }), ...(sessionId !== undefined && { sessionId }) }
 }
@@ -40,13 +42,17 @@ export function readCancelKeys({ headers, body }: Pick<CallInput, 'headers' | 'b
 /** The keys in the body of `POST /api/inference/cancel`. A value that is not a usable key counts as absent. */
 export function readCancelTarget(body: unknown): CancelTarget {
   const read = (name: string) => usableKey(fieldOf(body, name))
-  const cancelId = read('cancel_id')
+  const cancelId = cancelIdIn(body)
   const sessionId = sessionIn(body)
   return {
     replyIds: ['completion_id', 'message_id', 'response_id'].map(read).filter((id) => id !== undefined),
     ...(cancelId !== undefined && { cancelId }),
     ...(sessionId !== undefined && { sessionId }),
   }
+}
+
+function cancelIdIn(body: unknown): string | undefined {
+  return usableKey(fieldOf(body, 'cancel_id')) ?? usableKey(fieldOf(body, 'genkey'))
 }
 
 /** Unsloth's clients name a session by its thread, too. */

@@ -1,9 +1,11 @@
 import { koboldSchema } from '../../dialect/kobold/decode.ts'
 import { koboldFields } from '../../dialect/kobold/fields.ts'
-import { generated, piece } from '../../dialect/kobold/replies.ts'
+import { generated, lastLogprobs, perf, piece } from '../../dialect/kobold/replies.ts'
+import { countFields, countSchema, detokenizeFields, detokenizeSchema } from '../../dialect/kobold/tokens.ts'
 import * as lmStudioFields from '../../dialect/lm-studio/fields.ts'
 import * as lmStudioReply from '../../dialect/lm-studio/replies.ts'
 import * as lmStudioSchema from '../../dialect/lm-studio/schema.ts'
+import { embeddings } from '../../dialect/openai-embeddings/replies.ts'
 import { generateSchema } from '../../dialect/unsloth/dialect.ts'
 import { generateFields, loadFields, speechFields, unloadFields, validateFields } from '../../dialect/unsloth/fields.ts'
 import * as unslothReply from '../../dialect/unsloth/replies.ts'
@@ -11,15 +13,16 @@ import { loadSchema, unloadSchema, validateSchema } from '../../dialect/unsloth/
 import { speechSchema } from '../../dialect/unsloth/speech.ts'
 import { toolConfirmFields, toolConfirmSchema } from '../../dialect/unsloth/tool-confirm.ts'
 import { cancelFields } from '../../dialect/wire/cancel-keys.ts'
-import { anything, flag, number, numbers, object, oneOf, text, texts } from '../../dialect/wire/json/shapes.ts'
-import { chatBody, messages } from './chapter-openai.ts'
+import { anything, flag, list, number, numbers, object, oneOf, text, texts } from '../../dialect/wire/json/shapes.ts'
+import { chatBody, embeddingBody, messages } from './chapter-openai.ts'
 import { encodeBody } from './chapter-tabby.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
 
 const result = object({ result: text })
 const value = object({ value: number })
 const generate: Body = { name: 'KoboldRequest', schema: koboldSchema, fields: koboldFields, filledIn: ['model'] }
-const abort: Body = { name: 'KoboldAbortRequest', schema: object({ genkey: text.optional() }), isOptional: true }
+const named: Body = { name: 'KoboldGenerationName', schema: object({ genkey: text.optional() }), isOptional: true }
+const textSoFar = object({ results: list(object({ text })) })
 
 export const kobold: Chapter = {
   tag: 'KoboldAI',
@@ -41,16 +44,44 @@ export const kobold: Chapter = {
     'POST /api/extra/abort': {
       title: 'End the generation of a `genkey`',
       also: ['/api/v1/abort'],
-      body: abort,
+      body: named,
       reply: object({ success: flag, done: flag }),
       example: { genkey: 'KCPP1234' },
     },
     'POST /api/extra/tokencount': {
       title: 'The tokens of a text',
-      body: { name: 'KoboldTokenCountRequest', schema: object({ prompt: text, special: flag.optional() }) },
+      body: { name: 'KoboldTokenCountRequest', schema: countSchema, fields: countFields },
       reply: object({ value: number, ids: numbers }),
       example: { prompt: 'Good morning.' },
     },
+    'POST /api/extra/detokenize': {
+      title: 'The text of tokens',
+      body: { name: 'KoboldDetokenizeRequest', schema: detokenizeSchema, fields: detokenizeFields },
+      reply: object({ result: text, success: flag }),
+      example: { ids: [71, 111] },
+    },
+    'POST /api/extra/generate/check': {
+      title: 'The text so far of the generation of a `genkey`',
+      body: named,
+      reply: textSoFar,
+      example: { genkey: 'KCPP1234' },
+    },
+    'GET /api/extra/generate/check': { title: "The text so far of the key's last generation", reply: textSoFar },
+    'POST /api/extra/last_logprobs': {
+      title: 'The log-probabilities of the generation of a `genkey`',
+      body: named,
+      reply: lastLogprobs,
+      example: { genkey: 'KCPP1234' },
+    },
+    'POST /api/extra/embeddings': {
+      title: 'Embeddings, as `/v1/embeddings`; the models `kcpp` and `koboldcpp` are the default one',
+      body: embeddingBody,
+      reply: embeddings,
+      example: { input: 'Good morning.' },
+    },
+    'GET /api/extra/perf': { title: "The times of the key's last generation", reply: perf },
+    'GET /api/v1/config/soft_prompt': { title: 'The soft prompt: there is none', reply: object({ value: text }) },
+    'GET /api/v1/config/soft_prompts_list': { title: 'The soft prompts: there are none', reply: object({ values: texts }) },
     'GET /api/v1/model': { title: 'The name of the model', also: ['/api/latest/model'], reply: result },
     'GET /api/v1/info/version': { title: 'The version of the API', also: ['/api/latest/info/version'], reply: result },
     'GET /api/v1/config/max_context_length': {

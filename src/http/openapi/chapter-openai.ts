@@ -35,6 +35,7 @@ import { type Body, type Chapter, type Operations, sse } from './operation.ts'
 const filledIn = ['model']
 export const messages = [{ role: 'user', content: 'Good morning.' }]
 
+export const embeddingBody: Body = { name: 'EmbeddingRequest', schema: embeddingRequestSchema, fields: embeddingFields, filledIn }
 export const chatBody: Body = {
   name: 'ChatCompletionRequest',
   schema: chatRequestSchema,
@@ -122,7 +123,7 @@ export const openai: Chapter = {
     },
     'POST /v1/embeddings': {
       title: 'OpenAI embeddings',
-      body: { name: 'EmbeddingRequest', schema: embeddingRequestSchema, fields: embeddingFields, filledIn },
+      body: embeddingBody,
       reply: embeddings,
       example: { input: ['Good morning.', 'Good night.'] },
     },

@@ -166,6 +166,7 @@ function noted({ run }: Generation, { call, facts }: Noting): Generation {
       run((event) => {
         if (event.type === 'start') call.checkStart?.(event)
         noteEvent(facts, event)
+        call.observe?.(event)
         return emit(event)
       }),
   }

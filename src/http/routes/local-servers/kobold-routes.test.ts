@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createTestServer } from '../../../../test/support/http/test-server.ts'
+import { stubEngine } from '../../../../test/support/upstream/stub-engine.ts'
 import { createFakeEngine } from '../../../engine/fake/engine.ts'
 
 let app: FastifyInstance
@@ -74,6 +78,100 @@ test('a request is ended by its genkey, and without one nothing is', async () =>
   expect([bare.statusCode, bare.json()]).toEqual([200, { success: false, done: false }])
 })
 
+describe('the placeholders of KoboldAI Lite', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dragoman-kobold-'))
+  const chatTemplate = join(folder, 'chat.jinja')
+  beforeAll(() => {
+    const turns =
+      "{% for m in messages %}{% set tag = 'user' if m.role == 'user' else 'model' %}<{{ tag }}>{{ m.content }}</{{ tag }}>{% endfor %}"
+    writeFileSync(chatTemplate, `${turns}{% if add_generation_prompt %}<model>{% endif %}`)
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const asked = {
+    replace_instruct_placeholders: true,
+    memory: 'Be brief.\n',
+    prompt: '{{[INPUT]}}Hi{{[OUTPUT]}}Ho{{[INPUT]}}And?{{[OUTPUT]}}',
+  }
+  const serve = async (body: object, options: object) => {
+    const engine = createFakeEngine({ script: 'from-request', contextLength: 1000, ...options })
+    const { app: other } = createTestServer({ engine })
+    onTestFinished(() => other.close())
+    const reply = await other.inject({ method: 'POST', url: '/api/v1/generate', payload: body })
+    return reply.json().results?.[0].text ?? reply.json().detail.msg
+  }
+
+  test('become what the chat template writes around turns', async () => {
+    expect(await serve(asked, { chatTemplate })).toBe(
+      'Be brief.\n</model><user>Hi</user><model>Ho</model><user>And?</user><model>',
+    )
+    expect(await serve({ ...asked, memory: '' }, { chatTemplate })).toMatch(/^<user>Hi/)
+  })
+
+  test('become single texts where the client writes the ends of turns itself', async () => {
+    const prompt = '{{[INPUT]}}Hi{{[INPUT_END]}}{{[OUTPUT]}}Ho{{[OUTPUT_END]}}{{[INPUT]}}'
+    expect(await serve({ ...asked, memory: '', prompt }, { chatTemplate })).toBe('<user>Hi</user><model>Ho</model><user>')
+  })
+
+  test('are replaced in stop sequences, too', async () => {
+    const body = { ...asked, prompt: 'Hi</user><model>Ho', memory: '', stop_sequence: ['{{[OUTPUT]}}'] }
+    expect(await serve(body, { chatTemplate })).toBe('Hi')
+  })
+
+  test("become KoboldCpp's texts for a model without a template, and stay texts where they are not to be replaced", async () => {
+    expect(await serve(asked, {})).toContain('\n### Instruction:\nHi\n### Response:\nHo')
+    expect(await serve({ ...asked, replace_instruct_placeholders: false }, { chatTemplate })).toContain('{{[INPUT]}}Hi')
+  })
+
+  test('are refused where they cannot be made', async () => {
+    expect(await serve({ ...asked, prompt: '{{[SYSTEM]}}a' }, { chatTemplate })).toContain(
+      'replace_instruct_placeholders true with {{[SYSTEM]}}',
+    )
+    const hidden = stubEngine({ capabilities: {} })
+    const { app: other } = createTestServer({ engine: hidden })
+    onTestFinished(() => other.close())
+    const reply = await other.inject({ method: 'POST', url: '/api/v1/generate', payload: asked })
+    expect([reply.statusCode, reply.json().detail.msg]).toEqual([
+      400,
+      expect.stringContaining('replace_instruct_placeholders true:'),
+    ])
+  })
+})
+
+test('a generation is shown by its genkey while it runs, and its log-probabilities afterwards', async () => {
+  const script = JSON.stringify({ chunks: ['one ', 'two'], delayMs: 0 })
+  const check = async (genkey: string) => (await post('/api/extra/generate/check', { genkey })).json().results[0].text
+  expect(await check('KCPP2')).toBe('')
+  const endless = JSON.stringify({ chunks: ['begun ', ...Array.from({ length: 50 }, () => 'x')], delayMs: 100 })
+  const running = post('/api/v1/generate', { prompt: endless, genkey: 'KCPP2' })
+  await expect.poll(() => check('KCPP2')).toMatch(/^begun /)
+  expect(await check('KCPP3')).toBe('')
+  await post('/api/extra/abort', { genkey: 'KCPP2' })
+  await running
+  const logprobs = async (genkey: string) => (await post('/api/extra/last_logprobs', { genkey })).json().logprobs
+  expect(await logprobs('KCPP2')).toBeNull()
+  await post('/api/v1/generate', { prompt: script, genkey: 'KCPP4', logprobs: true })
+  expect(await logprobs('KCPP4')).toMatchObject({
+    content: [{ token: 'one ', logprob: 0, top_logprobs: [{ token: 'one ' }] }, { token: 'two' }],
+    tokens: ['one ', 'two'],
+    text_offset: [0, 4],
+  })
+})
+
+test("callers that cannot be told apart do not see each other's last generation", async () => {
+  await post('/api/v1/generate', { prompt: 'a secret' })
+  expect(await get('/api/extra/generate/check')).toEqual({ results: [{ text: '' }] })
+})
+
+test('scripts read tokens, vectors and numbers', async () => {
+  expect((await post('/api/extra/detokenize', { ids: [72, 195, 169] })).json()).toEqual({ result: 'Hé', success: true })
+  expect((await post('/api/extra/detokenize', { ids: ['a'] })).json().detail.msg).toContain('ids[0]')
+  expect((await post('/api/extra/embeddings', { model: 'kcpp', input: 'a' })).json().data[0].embedding).toHaveLength(64)
+  expect((await post('/api/extra/embeddings', { model: 'other', input: 'a' })).status).toBe(404)
+  await post('/api/v1/generate', { prompt: 'one two three', max_length: 2 })
+  expect(await get('/api/extra/perf')).toMatchObject({ last_token_count: 2, stop_reason: 0, idle: 1, queue: 0 })
+  expect(await get('/api/v1/config/soft_prompts_list')).toEqual({ values: [] })
+})
+
 test('what clients ask before they generate', async () => {
   expect((await get('/api/v1/model')).result).toMatch(/^koboldcpp\/./)
   expect(await get('/api/v1/info/version')).toEqual({ result: '1.2.5' })
@@ -89,7 +187,7 @@ test('what clients ask before they generate', async () => {
 test.each([
   [{}, 'prompt is missing'],
   [{ prompt: ['a'] }, 'prompt: '],
-  [[], 'prompt is missing'],
+  [[], 'expected an object'],
   [null, 'JSON object'],
 ])('a count of the tokens of %j names the fault', async (body, message) => {
   const response = await post('/api/extra/tokencount', body as object)
