@@ -9,6 +9,7 @@ import { addMlcRoutes } from './routes/local-servers/routes-mlc.ts'
 import { addOllamaRoutes } from './routes/local-servers/routes-ollama.ts'
 import { addOtherLists } from './routes/local-servers/routes-other-lists.ts'
 import { addPresetRoutes } from './routes/local-servers/routes-presets.ts'
+import { addRouterRoutes } from './routes/local-servers/routes-router.ts'
 import { addTabbyRoutes } from './routes/local-servers/routes-tabby.ts'
 import { addUnslothRoutes } from './routes/local-servers/routes-unsloth.ts'
 import { addBatchRoutes } from './routes/openai/routes-batches.ts'
@@ -77,6 +78,7 @@ const modules: readonly ((app: FastifyInstance, deps: RouteDeps) => void)[] = [
   addTemplateRoutes,
   addTokenRoutes,
   addLlamaServerRoutes,
+  addRouterRoutes,
   addLmStudioRoutes,
   addOtherLists,
   addKoboldRoutes,

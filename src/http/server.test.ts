@@ -226,6 +226,10 @@ describe('routes', () => {
       state: 'stopped',
       loaded: false,
       aliases: ['default'],
+      tags: [],
+      status: { value: 'unloaded', args: [] },
+      source: 'preset',
+      can_remove: false,
     }
     expect((await app.inject('/v1/models')).json()).toEqual({ object: 'list', data: [model] })
     expect((await app.inject('/v1/models/')).json()).toEqual({ object: 'list', data: [model] })

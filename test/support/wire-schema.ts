@@ -58,6 +58,22 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
     max_context_length: { type: 'integer' },
     native_context_length: { type: 'integer' },
     quant: { type: 'string' },
+    // llama-server's.
+    tags: { type: 'array', items: text },
+    status: {
+      type: 'object',
+      properties: {
+        value: { enum: ['unloaded', 'loading', 'loaded', 'downloading'] },
+        args: { type: 'array', items: text },
+        failed: { type: 'boolean' },
+        exit_code: { type: 'integer' },
+      },
+      required: ['value', 'args'],
+      additionalProperties: false,
+    },
+    meta: { type: 'object' },
+    source: { enum: ['preset', 'cache'] },
+    can_remove: { type: 'boolean' },
     loaded: { type: 'boolean' },
     kind: { enum: ['chat', 'embeddings', 'rerank', 'other'] },
     state: text,

@@ -1,3 +1,4 @@
+import { AppError } from '../../contract/errors.ts'
 import { checkFields, type Field, indexFields, used } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
@@ -8,6 +9,23 @@ export const modelNameSchema = looseObject({ model: nonEmptyText })
 /** The fields of llama-server's `POST /models/load` and `/models/unload`. */
 export const modelNameFields: readonly Field[] = [used('model', 'an id or an alias, or the source of a model')]
 const fieldIndex = indexFields(modelNameFields)
+
+/** The field of llama-server's `POST /models`. */
+export const repositoryFields: readonly Field[] = [used('model', '`OWNER/REPO`, or `OWNER/REPO:QUANTIZATION`')]
+const repositoryIndex = indexFields(repositoryFields)
+
+/** The repository to fetch. Throws `invalid-request` for another form of name. */
+export function readRepository(body: unknown) {
+  const wire = validate(modelNameSchema, body, repositoryIndex)
+  const name = wire.model.trim()
+  const [, repository, variant] = /^(\w[\w.-]*\/\w[\w.-]*)(?::([\w.-]+))?$/.exec(name) ?? []
+  if (repository === undefined) {
+    const message = `model: expected OWNER/REPO, or OWNER/REPO:QUANTIZATION, got '${name.slice(0, 100)}'`
+    throw new AppError('invalid-request', message, { param: 'model' })
+  }
+  const source = { name: repository, ...(variant !== undefined && { variant }) }
+  return { name, source, ignored: checkFields(repositoryIndex, wire) }
+}
 
 /** The model to load or unload. */
 export function readModelName(body: unknown): { readonly name: string; readonly ignored: readonly string[] } {

@@ -54,7 +54,13 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
 export function encodeOpenaiError(error: AppError): ErrorReply & { readonly body: OpenaiError } {
   const [status, type, code] = errorWords[error.code]
   const message = describeExceeded(error) ?? describeOverflow(error.overflow) ?? error.message
-  return { status, body: { error: { message, type, param: error.param ?? null, code } } }
+  return { status, body: { error: { message, type, param: error.param ?? null, code, ...countsOf(error.overflow) } } }
+}
+
+/** For llama-server's clients, which show both numbers. */
+function countsOf(overflow: ContextOverflow | undefined) {
+  if (overflow === undefined || overflow.inputTokens < overflow.contextLength) return undefined
+  return { n_prompt_tokens: overflow.inputTokens, n_ctx: overflow.contextLength }
 }
 
 /** In OpenAI's words: Codex reads the time to wait from the text. */

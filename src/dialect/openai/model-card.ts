@@ -13,6 +13,8 @@ export type ModelFacts = {
   readonly modalities?: { readonly image: boolean; readonly audio: boolean; readonly video?: boolean }
 }
 
+type Server = { readonly build: string; readonly models?: number }
+
 /** tabbyAPI's card of the current model; unknown values, such as those of a model that is not loaded, are left out. */
 export function encodeModelCard(entry: ModelEntry, facts: ModelFacts, settings: LoadSettings = {}): ModelCard {
   const { slots, contextLength, chatTemplate, templateName, modalities } = facts
@@ -47,16 +49,21 @@ function cacheMode(keys: CacheType = 'f16', values: CacheType = 'f16'): string {
   return k === v ? k : `${k},${v}`
 }
 
-/** llama-server's properties, except the path of the model's file, which clients must not see. */
-export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, build: string): Props {
+/** llama-server's properties, except the path of the model's file, which clients must not see. `models`: how many a router has. */
+export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, { build, models }: Server): Props {
   const { slots, contextLength, chatTemplate, sampling, modalities } = facts
   return {
-    default_generation_settings: {
-      n_ctx: contextLength ?? null,
-      ...(sampling !== undefined && { params: encodeSampling(sampling) }),
-    },
+    ...(models !== undefined && { role: 'router', max_instances: models, models_autoload: true }),
+    default_generation_settings: { n_ctx: contextLength ?? null, params: encodeSampling(sampling ?? {}) },
     total_slots: slots,
     model_alias: id,
+    model_path: id,
+    is_sleeping: false,
+    endpoint_slots: true,
+    endpoint_props: false,
+    endpoint_metrics: true,
+    ui_settings: {},
+    cors_proxy_enabled: false,
     chat_template: chatTemplate ?? '',
     ...(modalities !== undefined && {
       modalities: { vision: modalities.image, audio: modalities.audio, video: modalities.video === true },

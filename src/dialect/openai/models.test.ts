@@ -17,7 +17,23 @@ test('a model is OpenAI’s object, with whole seconds, and what we add', () => 
     state: 'ready',
     loaded: true,
     aliases: ['default'],
+    tags: [],
+    status: { value: 'loaded', args: [] },
+    meta: { n_ctx: 8192 },
   })
+})
+
+test.each([
+  ['stopped', { value: 'unloaded', args: [] }],
+  ['starting', { value: 'loading', args: [] }],
+  ['loading', { value: 'loading', args: [] }],
+  ['draining', { value: 'unloaded', args: [] }],
+  ['failed', { value: 'unloaded', args: [], failed: true, exit_code: 1 }],
+] as const)('a model that is %s has llama-server’s status, and no facts', (type, status) => {
+  const encoded = encodeModel({ ...entry, state: { type }, contextLength: 8192, isAdded: true })
+  checkModel(encoded)
+  expect(encoded).toMatchObject({ status, source: 'cache', can_remove: true })
+  expect(encoded).not.toHaveProperty('meta')
 })
 
 test('a model with a file has what Unsloth Studio’s clients show of it', () => {

@@ -20,15 +20,30 @@ export type ModelEntry = Pick<
 > & {
   readonly state: Pick<EngineState, 'type'>
   /** Absent: the model has no file here. */
-  readonly file?: Pick<ModelFileFacts, 'quantization' | 'contextLength' | 'trainedContextLength'> | undefined
+  readonly file?: Partial<ModelFileFacts> | undefined
+  /** Added by a load: a request can remove it. */
+  readonly isAdded?: boolean
 }
 
 /**
- * OpenAI's model object; `context_length`, `kind`, `state`, `aliases`, `media_problem` and `runs_on` are ours, `architecture` is OpenRouter's, and the
- * rest is Unsloth Studio's.
+ * OpenAI's model object; `context_length`, `kind`, `state`, `aliases`, `media_problem` and `runs_on` are ours, `architecture` is OpenRouter's, and
+ * the rest is Unsloth Studio's, and from `tags` on llama-server's.
  */
 export function encodeModel(entry: ModelEntry): Model {
-  const { id, aliases, createdAtMs, contextLength, ownedBy, kind, modalities, mediaProblem, runsOn, state, file = {} } = entry
+  const {
+    id,
+    aliases,
+    createdAtMs,
+    contextLength,
+    ownedBy,
+    kind,
+    modalities,
+    mediaProblem,
+    runsOn,
+    state,
+    file = {},
+    isAdded,
+  } = entry
   const { quantization, contextLength: longest, trainedContextLength } = file
   return {
     id,
@@ -46,6 +61,10 @@ export function encodeModel(entry: ModelEntry): Model {
     state: state.type,
     loaded: state.type === 'ready',
     aliases,
+    tags: [],
+    status: routerStatus(state),
+    ...(state.type === 'ready' && { meta: routerMeta(contextLength, file) }),
+    ...(isAdded !== undefined && { source: isAdded ? 'cache' : 'preset', can_remove: isAdded }),
   }
 }
 
@@ -84,5 +103,46 @@ function encodeServer({ host, state, lastFailure, activeRequests, outstandingTok
       abilities: found.abilities,
       ...(found.passes !== undefined && { passes: found.passes }),
     }),
+  }
+}
+
+/** llama-server's words for the state of a model. Its clients read the status of each row; a row without one breaks its page. */
+export type RouterStatus = {
+  readonly value: 'unloaded' | 'loading' | 'loaded' | 'downloading'
+  /** The arguments of a process, which no caller may see. */
+  readonly args: readonly string[]
+  readonly failed?: true
+  readonly exit_code?: number
+}
+
+export function routerStatus({ type }: Pick<EngineState, 'type'>): RouterStatus {
+  switch (type) {
+    case 'ready':
+      return { value: 'loaded', args: [] }
+    case 'starting':
+    case 'loading':
+      return { value: 'loading', args: [] }
+    case 'failed':
+      return { value: 'unloaded', args: [], failed: true, exit_code: 1 }
+    case 'stopped':
+    case 'draining':
+      return { value: 'unloaded', args: [] }
+  }
+}
+
+type Facts = Partial<
+  Pick<ModelFileFacts, 'trainedContextLength' | 'embeddingLength' | 'parameterCount' | 'sizeBytes' | 'quantization'>
+>
+
+/** llama-server's facts about a loaded model, as far as known. */
+export function routerMeta(contextLength: number | undefined, file: Facts | undefined) {
+  const { trainedContextLength, embeddingLength, parameterCount, sizeBytes, quantization } = file ?? {}
+  return {
+    ...(contextLength !== undefined && { n_ctx: contextLength }),
+    ...(trainedContextLength !== undefined && { n_ctx_train: trainedContextLength }),
+    ...(embeddingLength !== undefined && { n_embd: embeddingLength }),
+    ...(parameterCount !== undefined && { n_params: parameterCount }),
+    ...(sizeBytes !== undefined && { size: sizeBytes }),
+    ...(quantization !== undefined && { ftype: quantization }),
   }
 }

@@ -60,6 +60,16 @@ const modelShape = {
   state: text,
   loaded: flag,
   aliases: texts,
+  tags: texts,
+  status: object({
+    value: oneOf(['unloaded', 'loading', 'loaded', 'downloading']),
+    args: texts,
+    failed: flag.optional(),
+    exit_code: number.optional(),
+  }),
+  meta: anyObject.optional(),
+  source: oneOf(['preset', 'cache']).optional(),
+  can_remove: flag.optional(),
 }
 export const model = named('Model', object(modelShape))
 export type Model = z.input<typeof model>
@@ -160,9 +170,20 @@ export type DeletedFile = z.input<typeof deletedFile>
 
 /** llama-server's properties of a model. */
 export const props = object({
-  default_generation_settings: object({ n_ctx: number.nullable(), params: anyObject.optional() }),
+  // A server of several models, asked without the name of one.
+  role: is('router').optional(),
+  max_instances: number.optional(),
+  models_autoload: flag.optional(),
+  default_generation_settings: object({ n_ctx: number.nullable(), params: anyObject }),
   total_slots: number,
   model_alias: text,
+  model_path: text,
+  is_sleeping: flag,
+  endpoint_slots: flag,
+  endpoint_props: flag,
+  endpoint_metrics: flag,
+  ui_settings: anyObject,
+  cors_proxy_enabled: flag,
   chat_template: text,
   modalities: object({ vision: flag, audio: flag, video: flag }).optional(),
   build_info: text,
@@ -171,6 +192,16 @@ export type Props = z.input<typeof props>
 
 export const error = named(
   'OpenaiError',
-  object({ error: object({ message: text, type: text, param: text.nullable(), code: text.nullable() }) }),
+  object({
+    error: object({
+      message: text,
+      type: text,
+      param: text.nullable(),
+      code: text.nullable(),
+      // llama-server's, for a prompt that does not fit.
+      n_prompt_tokens: number.optional(),
+      n_ctx: number.optional(),
+    }),
+  }),
 )
 export type OpenaiError = z.input<typeof error>

@@ -1,5 +1,5 @@
 import { completionFields, infillFields } from '../../dialect/llama-server/fields.ts'
-import { modelNameFields, modelNameSchema } from '../../dialect/llama-server/model-name.ts'
+import { modelNameFields, modelNameSchema, repositoryFields } from '../../dialect/llama-server/model-name.ts'
 import { completion, completions } from '../../dialect/llama-server/replies.ts'
 import { completionSchema, infillSchema } from '../../dialect/llama-server/schema.ts'
 import { nestedConstraintFields } from '../../dialect/openai/common-fields.ts'
@@ -11,7 +11,7 @@ import { inputTokens } from '../../dialect/openai-responses/replies.ts'
 import { detokenizeSchema, tokenizeSchema } from '../../dialect/tokens/decode.ts'
 import { detokenizeFields, tokenizeFields } from '../../dialect/tokens/fields.ts'
 import { type Field, used } from '../../dialect/wire/field-table.ts'
-import { either, flag, is, list, number, numbers, object, text } from '../../dialect/wire/json/shapes.ts'
+import { anyObject, either, flag, is, list, number, numbers, object, text } from '../../dialect/wire/json/shapes.ts'
 import { chatBody, messages } from './chapter-openai.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
 
@@ -93,9 +93,25 @@ export const llamaServer: Chapter = {
     },
     'POST /models/load': { title: 'llama-server: load and unload', body: modelName, reply: success, example },
     'POST /models/unload': { title: 'Unload a model', body: modelName, reply: success, example },
+    'POST /v1/models': {
+      title: 'llama-server: fetch and load a model of a repository; events tell how far it is',
+      body: { name: 'RepositoryName', schema: modelNameSchema, fields: repositoryFields },
+      reply: success,
+      example: { model: 'OWNER/REPO:Q4_K_M' },
+    },
+    'DELETE /v1/models': {
+      title: 'Remove a model that a request has added',
+      query: object({ model: text.optional() }),
+      reply: success,
+    },
+    'GET /models/sse': {
+      title:
+        'What happens to models: `model_status`, `status_change`, `download_progress`, `download_finished`, `models_reload` …',
+      stream: sse(object({ model: text, event: text, data: anyObject.optional() })),
+    },
     'GET /props': {
       title: 'The properties of a model',
-      query: object({ model: text.optional() }),
+      query: object({ model: text.optional(), autoload: text.optional() }),
       reply: props,
     },
     'GET /slots': {

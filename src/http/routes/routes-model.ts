@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { AppError } from '../../contract/errors.ts'
 import type { ServedModel } from '../../contract/served-model.ts'
 import { nameInUse } from '../../core/templates/name-in-use.ts'
 import { withTicket } from '../../core/uses/with-ticket.ts'
@@ -19,17 +20,30 @@ export function addModelRoutes(app: FastifyInstance, deps: Models & Watching & R
     return encodeModelCard(deps.models.summary(model), factsOf(model), report?.settings)
   })
 
-  app.get<ModelQuery>('/props', { config }, async (request, reply) => {
+  app.get<PropsQuery>('/props', { config }, async (request, reply) => {
+    const viewer = callerOf(request)
     const name = modelOfQuery(request, deps)
-    const model = deps.models.get(name, callerOf(request))
-    // Some properties are known only after the load; llama-server does not reply before that, either.
-    await withRun(deps, request, reply, (caller) =>
-      withTicket({ ...caller, model }, async ({ ticket }) => ticket.ready(caller.signal), 'free'),
-    )
-    const loaded = deps.models.get(name, callerOf(request))
-    return encodeProps(deps.models.summary(loaded), factsOf(loaded), systemFingerprint(deps))
+    const isOfModel = (request.query.model ?? '') !== ''
+    const { length } = deps.models.list(viewer)
+    const loads = request.query.autoload === undefined || ['true', '1'].includes(request.query.autoload)
+    const { id, engine } = deps.models.get(name, viewer)
+    if (isOfModel && !loads && engine.state.type !== 'ready') {
+      throw new AppError('invalid-request', `model '${id}' is not loaded, and autoload forbids to load it`, { param: 'model' })
+    }
+    // Some properties are known only after the load; llama-server does not reply before that, either. A router loads nothing.
+    if (isOfModel || (length === 1 && loads)) {
+      const model = deps.models.get(name, viewer)
+      await withRun(deps, request, reply, (caller) =>
+        withTicket({ ...caller, model }, async ({ ticket }) => ticket.ready(caller.signal), 'free'),
+      )
+    }
+    const loaded = deps.models.get(name, viewer)
+    const server = { build: systemFingerprint(deps), ...(!isOfModel && length > 1 && { models: length }) }
+    return encodeProps(deps.models.summary(loaded), factsOf(loaded), server)
   })
 }
+
+type PropsQuery = { readonly Querystring: ModelQuery['Querystring'] & { readonly autoload?: string } }
 
 function factsOf({ engine, scheduler }: ServedModel): ModelFacts {
   const templateName = nameInUse(engine.facts)

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError } from '../../contract/errors.ts'
 import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import { encodeAnthropicError, requestIdHeader } from '../../dialect/anthropic/errors.ts'
@@ -14,11 +13,12 @@ import { callerOf } from '../access/caller.ts'
 import type { EncodeError } from '../reply/error-reply.ts'
 import type { EncodeLimits } from '../reply/reply-headers.ts'
 import type { Models } from '../run/deps.ts'
+import { refuseChange } from './refuse-model-change.ts'
 
 type Query = Readonly<Record<string, unknown>>
 
 /** A model with the facts of its file. */
-type Shown = ModelSummary & { readonly file: ModelFileFacts | undefined }
+type Shown = ModelSummary & { readonly file: ModelFileFacts | undefined; readonly isAdded: boolean }
 
 /** The form of models in a protocol. */
 type ModelForm = {
@@ -51,30 +51,34 @@ const llamaStack: ModelForm = {
 }
 
 /** The models, in the form of the client's protocol. */
-export function addModelListRoutes(app: FastifyInstance, { models, modelFiles }: Models): void {
+export function addModelListRoutes(app: FastifyInstance, { models, modelFiles, lifecycle }: Models): void {
   const encodeLimits = (request: FastifyRequest) => formOf(request).encodeLimits
   const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
   const config = { scope: 'inference', encodeErrorOf, encodeLimits } as const
   app.get<{ Querystring: Query }>('/v1/models', { config }, (request, reply) =>
     inForm(request, reply, async ({ list }) => {
       await models.refresh()
-      return list(await Promise.all(models.list(callerOf(request)).map(withFile)), request.query)
+      const isAdded = addedModels()
+      return list(await Promise.all(models.list(callerOf(request)).map((model) => withFile(model, isAdded))), request.query)
     }),
   )
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request, reply) =>
     inForm(request, reply, async ({ one }) =>
-      one(await withFile(models.summary(await models.find(request.params['*'], callerOf(request))))),
+      one(await withFile(models.summary(await models.find(request.params['*'], callerOf(request))), addedModels())),
     ),
   )
-  async function withFile(model: ModelSummary): Promise<Shown> {
+  const addedModels = () => {
+    const added = new Set(lifecycle?.models().flatMap(({ id, isAdded }) => (isAdded === true ? [id] : [])))
+    return (id: string) => added.has(id)
+  }
+  async function withFile(model: ModelSummary, isAdded: (id: string) => boolean): Promise<Shown> {
     const file = await modelFiles?.describe(model.id)
-    return { ...model, file }
+    return { ...model, file, isAdded: isAdded(model.id) }
   }
 
   // llama-stack's register and unregister.
   const refusal = { config: { ...config, isRefusal: true } } as const
-  app.post('/v1/models', refusal, (request, reply) => inForm(request, reply, () => refuseChange(reply)))
   app.delete('/v1/models/*', refusal, (request, reply) => inForm(request, reply, () => refuseChange(reply)))
 }
 
@@ -88,14 +92,6 @@ function formOf({ headers, surface }: FastifyRequest): ModelForm {
 /** Whether the client is one of llama-stack's. */
 export function isFromStackClient(headers: FastifyRequest['headers']): boolean {
   return headers['x-llamastack-client-version'] !== undefined || /LlamaStackClient\//.test(headers['user-agent'] ?? '')
-}
-
-function refuseChange(reply: FastifyReply): never {
-  reply.header('allow', 'GET, HEAD')
-  throw new AppError(
-    'method-not-allowed',
-    'models cannot be registered or removed here: change `models` in the configuration, or load one with POST /api/inference/load',
-  )
 }
 
 function inForm(request: FastifyRequest, reply: FastifyReply, make: (form: ModelForm) => unknown): unknown {

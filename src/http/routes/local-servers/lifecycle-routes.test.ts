@@ -248,6 +248,85 @@ describe("llama-server's routes", () => {
     expect(await states()).toEqual(['echo: ready', 'tiny: stopped'])
   })
 
+  const readEvents = async (key = 'admin') => {
+    const end = new AbortController()
+    const reply = await fetch(`${app.url}/models/sse`, { headers: { authorization: `Bearer ${key}` }, signal: end.signal })
+    const events: { readonly model: string; readonly event: string; readonly data?: Readonly<Record<string, unknown>> }[] = []
+    const reading = (async () => {
+      for await (const text of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        events.push(...text.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : [])))
+      }
+    })().catch(() => undefined)
+    onTestFinished(async () => {
+      end.abort()
+      await reading
+    })
+    expect(reply.headers.get('content-type')).toContain('text/event-stream')
+    return events
+  }
+
+  test('a reader of events sees loads, unloads and the end of a load that was not needed', async () => {
+    const events = await readEvents('user')
+    const ends = (status: string) => events.filter(({ model, data }) => model === 'tiny' && data?.status === status).length
+    await send('/models/load', { model: 'tiny' })
+    await until(async () => ends('loaded') === 1)
+    expect(events[0]).toEqual({ model: 'tiny', event: 'model_status', data: { status: 'loading' } })
+    await send('/models/load', { model: 'tiny' })
+    await until(async () => ends('loaded') === 2)
+    await send('/models/unload', { model: 'tiny' })
+    await until(async () => ends('unloaded') >= 1)
+    expect(events.at(-1)).toEqual({ model: 'tiny', event: 'status_change', data: { status: 'unloaded', exit_code: 0 } })
+  })
+
+  test('a model of a repository is fetched, listed as what a request has added, and removed', async () => {
+    await openHub()
+    const events = await readEvents()
+    const has = (event: string) => events.some((one) => one.event === event)
+    const fetched = await send('/models', { model: 'owner/some' })
+    expect([fetched.status, await fetched.json()]).toEqual([200, { success: true }])
+    await until(async () => has('download_finished') && has('models_reload'))
+    const rows = async () =>
+      ((await (await send('/models')).json()) as { readonly data: unknown }).data as {
+        id: string
+        aliases: string[]
+        can_remove: boolean
+      }[]
+    const added = (await rows()).find(({ can_remove }) => can_remove)
+    expect([added?.id, ...(added?.aliases ?? [])]).toContain('owner/some')
+    expect((await send('/models', { model: 'owner/some' })).status).toBe(400)
+    const remove = (query: string, key?: string) =>
+      fetch(`${app.url}/models${query}`, { method: 'DELETE', headers: { authorization: `Bearer ${key ?? 'admin'}` } })
+    expect((await remove(`?model=${added?.id}`, 'user')).status).toBe(403)
+    const removed = await remove(`?model=${added?.id}`)
+    expect([removed.status, await removed.json()]).toEqual([200, { success: true }])
+    expect((await rows()).map(({ id }) => id)).not.toContain(added?.id)
+    await until(async () => has('model_remove'))
+    expect((await remove('?model=tiny')).status).toBe(403)
+    expect((await remove('?model=nothing')).status).toBe(404)
+    expect((await remove('')).status).toBe(400)
+  })
+
+  test.each([[{}], [{ model: '' }], [{ model: 'small' }], [{ model: 'https://example.com/a/b' }], [{ model: '../x' }]])(
+    'a download of %j is refused before anything is asked',
+    async (body) => {
+      const reply = await send('/models', body)
+      expect([reply.status, await reply.json()]).toMatchObject([400, { error: { param: 'model' } }])
+      expect((await send('/models', { model: 'owner/some' }, { key: 'user' })).status).toBe(403)
+    },
+  )
+
+  test('properties without the name of a model are those of a router, and load nothing', async () => {
+    const props = async (query = '') =>
+      (await send(`/props${query}`)).json() as Promise<{ readonly error?: { readonly message: string } }>
+    expect(await props()).toMatchObject({ role: 'router', max_instances: 2, models_autoload: true })
+    expect((await props('?model=tiny&autoload=false')).error?.message).toContain('is not loaded')
+    expect(await states()).toContain('tiny: stopped')
+    const tiny = await props('?model=tiny')
+    expect(tiny).toMatchObject({ model_alias: 'tiny', is_sleeping: false, default_generation_settings: { params: {} } })
+    expect(tiny).not.toHaveProperty('role')
+    expect(await states()).toContain('tiny: ready')
+  })
+
   test('an unknown model is a 404 at once, and other keys may not load', async () => {
     expect((await send('/models/load', { model: 'nothing' })).status).toBe(404)
     expect((await send('/models/load', { model: 'tiny' }, { key: 'user' })).status).toBe(403)

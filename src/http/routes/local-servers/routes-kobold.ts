@@ -26,7 +26,6 @@ const appVersion = '1.112'
 /** KoboldAI's and KoboldCpp's routes, for a model of this server. */
 export function addKoboldRoutes(app: FastifyInstance, deps: DialectDeps & Operating): void {
   const config = { scope: 'inference', encodeError: encodeKoboldError } as const
-  const lenient = { ...config, isBodyLenient: true } as const
   const engineOf = (request: FastifyRequest) => {
     const viewer = callerOf(request)
     return deps.models.get(defaultModelName(deps, viewer), viewer).engine
@@ -74,13 +73,10 @@ export function addKoboldRoutes(app: FastifyInstance, deps: DialectDeps & Operat
   app.route({
     method: ['GET', 'POST'],
     url: '/api/extra/generate/check',
-    config: lenient,
-    onRequest: takeAsJson,
+    config,
     handler: async (request) => ({ results: [{ text: (await textOf(request)).text }] }),
   })
-  app.post('/api/extra/last_logprobs', { config: lenient, onRequest: takeAsJson }, async (request) =>
-    encodeLastLogprobs((await textOf(request)).tokens),
-  )
+  app.post('/api/extra/last_logprobs', { config }, async (request) => encodeLastLogprobs((await textOf(request)).tokens))
   app.post(
     '/api/extra/detokenize',
     { config },
@@ -122,7 +118,7 @@ export function addKoboldRoutes(app: FastifyInstance, deps: DialectDeps & Operat
     return { success: isNamed, done: isNamed }
   }
   for (const path of ['/api/extra/abort', '/api/v1/abort']) {
-    app.post(path, { config: lenient, onRequest: takeAsJson }, abort)
+    app.post(path, { config: { ...config, isBodyLenient: true }, onRequest: takeAsJson }, abort)
   }
 }
 

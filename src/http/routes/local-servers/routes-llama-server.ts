@@ -3,8 +3,6 @@ import { AppError } from '../../../contract/errors.ts'
 import { countTokens } from '../../../core/uses/count-tokens.ts'
 import { llamaCompletion, llamaInfill } from '../../../dialect/llama-server/dialect.ts'
 import { encodeLlamaServerError } from '../../../dialect/llama-server/errors.ts'
-import { readModelName } from '../../../dialect/llama-server/model-name.ts'
-import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { decodeChat } from '../../../dialect/openai-chat/decode.ts'
 import { decodeEmbeddings, encodeLlamaEmbeddings, withInput } from '../../../dialect/openai-embeddings/embeddings.ts'
 import { callerOf } from '../../access/caller.ts'
@@ -27,7 +25,6 @@ const notSupported = [
 
 /** llama-server's own routes; those shared with OpenAI are registered there, also without `/v1`. */
 export function addLlamaServerRoutes(app: FastifyInstance, deps: DialectDeps): void {
-  const { lifecycle } = deps
   const config = { scope: 'inference', encodeError: encodeLlamaServerError } as const
   for (const path of ['/completion', '/completions']) app.post(path, { config }, createDialectHandler(deps, llamaCompletion))
   app.post('/infill', { config }, createDialectHandler(deps, llamaInfill))
@@ -64,35 +61,4 @@ export function addLlamaServerRoutes(app: FastifyInstance, deps: DialectDeps): v
       throw new AppError('route-not-found', why)
     })
   }
-  if (lifecycle === undefined) return
-  const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
-  app.post(
-    '/models/load',
-    changing,
-    createCallHandler(deps, (body, { principal }) => {
-      const { name, ignored } = readModelName(body)
-      const run = async ({ signal }: CallerContext) => {
-        await lifecycle.find({ name }, signal)
-        // The reply does not wait for the load: GET /models reports its state.
-        const wanted = { name, settings: {}, reloads: false, endsRequests: false }
-        lifecycle.load(wanted, { principal, signal: new AbortController().signal }).catch((error: unknown) => {
-          deps.log.warn({ err: error, model: name }, 'a load failed')
-        })
-        return { success: true }
-      }
-      return { ignored, run }
-    }),
-  )
-  app.post(
-    '/models/unload',
-    changing,
-    createCallHandler(deps, (body, { principal }) => {
-      const { name, ignored } = readModelName(body)
-      const run = async () => {
-        await lifecycle.unload(name, { endsRequests: false, principal })
-        return { success: true }
-      }
-      return { ignored, run }
-    }),
-  )
 }

@@ -16,10 +16,11 @@ import { addIgnored } from '../../reply/reply-headers.ts'
 import type { Models, Replying, Watching } from '../../run/deps.ts'
 import { isServed } from '../../run/is-served.ts'
 import { openRun } from '../../run/open-run.ts'
+import { removeAdded } from './remove-added.ts'
 
 /** Ollama's routes that change the set of models: most of them are refused in words that its clients show. */
 export function addOllamaPullRoutes(app: FastifyInstance, deps: Models & Watching & Replying): void {
-  const { lifecycle, models } = deps
+  const { lifecycle } = deps
   const config = { scope: 'inference', encodeError: encodeOllamaError, takesAnyType: true } as const
 
   app.post('/api/pull', { config }, async (request, reply) => {
@@ -43,14 +44,8 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: Models & Watchin
     const { name, ignored } = decodeDelete(takeRequiredBody(request).body)
     addIgnored(reply, ignored)
     const caller = callerOf(request)
-    const { id } = await models.find(name, caller)
-    if (lifecycle?.models().some((model) => model.id === id && model.isAdded === true) === true) {
-      authorize(caller, 'admin')
-      await lifecycle.unload(id, { endsRequests: false, principal: caller })
-      return reply.send()
-    }
-    const origin = 'the configuration, the folder of modelsFolder, or the server that lists it'
-    throw new AppError('forbidden', `no request has added ${id}, so none can delete it: remove it from where it comes: ${origin}`)
+    await removeAdded(deps, name, caller)
+    return reply.send()
   })
   for (const { method, path, why } of refusedRoutes) {
     app.route({
