@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Ajv } from 'ajv'
 import { afterAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments, stringify } from 'yaml'
 import { loadConfig } from '../src/config/load.ts'
@@ -45,6 +46,22 @@ async function accepted(config: string) {
   return loadConfig({ flags: { config: file }, env: {}, cwd: folder, userHome: folder })
 }
 
+/** Values that use all of the chart. */
+const everything = {
+  discovery: { namespaces: ['models', 'more-models'] },
+  autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 9, cpuPercent: 60 },
+  serviceMonitor: { enabled: true, interval: '15s', labels: { release: 'prometheus' } },
+  networkPolicy: { from: [{ namespaceSelector: { matchLabels: { team: 'apps' } } }] },
+  ingress: { host: 'llm.example.com', className: 'nginx', tlsSecret: 'llm-tls', annotations: { a: 'b' } },
+  podAnnotations: { 'example.com/a': 'b' },
+  affinity: { podAntiAffinity: {} },
+  priorityClassName: 'high',
+  imagePullSecrets: [{ name: 'registry' }],
+  extraEnv: [{ name: 'HTTPS_PROXY', value: 'http://proxy:3128' }],
+  extraVolumes: [{ name: 'more', emptyDir: {} }],
+  extraVolumeMounts: [{ name: 'more', mountPath: '/more' }],
+}
+
 type Manifest = { kind: string; metadata: { name: string }; spec: Record<string, never>; data: Record<string, string> }
 const chart = (options: { release: string; values?: Record<string, unknown> }) =>
   renderChart(join(deploy, 'helm', 'dragoman'), options)
@@ -74,9 +91,50 @@ describe('Kubernetes', () => {
       'with a service account, places and limits',
       { serviceAccount: 'finder', nodeSelector: { zone: 'a' }, tolerations: [{ key: 'x', operator: 'Exists' }] },
     ],
+    ['with everything that it has', everything],
   ])(`the chart is valid %s${hint}`, (_, values) => {
-    const texts = chart({ release: 'llm', values }).map(({ text }) => text)
-    expect(validate(texts.join('\n---\n'))).toBe('')
+    // The schemas are those of Kubernetes: what the operator of Prometheus adds is not among them.
+    const texts = chart({ release: 'llm', values }).filter(({ object }) => object.kind !== 'ServiceMonitor')
+    expect(validate(texts.map(({ text }) => text).join('\n---\n'))).toBe('')
+  })
+
+  test('the chart makes what its values ask for, and nothing else', () => {
+    const kindsOf = (values: Record<string, unknown>) => chart({ release: 'llm', values }).map(({ object }) => object.kind)
+    const always = ['ConfigMap', 'Deployment', 'Pod', 'PodDisruptionBudget', 'Service']
+    expect(kindsOf({}).toSorted()).toEqual(always)
+    const asked = ['HorizontalPodAutoscaler', 'Ingress', 'NetworkPolicy', 'Role', 'Role', 'RoleBinding', 'RoleBinding']
+    expect(kindsOf(everything).toSorted()).toEqual([...always, ...asked, 'ServiceAccount', 'ServiceMonitor'].toSorted())
+  })
+
+  test('the account of the chart may read what discovery watches, in the namespaces that are named', () => {
+    const objects = chart({ release: 'llm', values: everything }).map(({ object }) => object)
+    const roles = objects.filter(({ kind }) => kind === 'Role')
+    expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['models', 'more-models'])
+    const rule = { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] }
+    for (const role of roles) expect(role.rules).toEqual([rule])
+    const pod = objects.find(({ kind }) => kind === 'Deployment')?.spec.template.spec
+    expect(pod.serviceAccountName).toBe('llm')
+    expect(pod.automountServiceAccountToken).toBeUndefined()
+  })
+
+  test('Prometheus asks with the admin key, and an autoscaler alone decides how many pods there are', () => {
+    const objects = byKind(chart({ release: 'llm', values: everything }).map(({ object }) => object))
+    const [endpoint] = (objects.ServiceMonitor as never as { spec: { endpoints: Record<string, unknown>[] } }).spec.endpoints
+    expect(endpoint).toMatchObject({
+      path: '/metrics',
+      authorization: { credentials: { name: 'dragoman', key: 'DRAGOMAN_ADMIN_KEY' } },
+    })
+    expect(objects.Deployment?.spec.replicas).toBeUndefined()
+    expect(chart({ release: 'llm' }).find(({ object }) => object.kind === 'Deployment')?.object.spec.replicas).toBe(2)
+  })
+
+  test('the schema of its values takes what it comes with and what it has, and refuses what it has not', () => {
+    const accepts = new Ajv().compile(JSON.parse(read('helm/dragoman/values.schema.json')))
+    const values = parse(read('helm/dragoman/values.yaml'))
+    expect(accepts(values), JSON.stringify(accepts.errors)).toBe(true)
+    expect(accepts({ ...values, ...everything }), JSON.stringify(accepts.errors)).toBe(true)
+    for (const wrong of [{ replica: 3 }, { replicas: 'two' }, { autoscaling: { enable: true } }, { config: {} }, { secret: '' }])
+      expect(accepts({ ...values, ...wrong }), JSON.stringify(wrong)).toBe(false)
   })
 
   test('the chart runs pods as the manifests for kustomize do', () => {
