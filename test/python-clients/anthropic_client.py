@@ -1,5 +1,7 @@
 """The calls of anthropic."""
 
+import time
+
 import anthropic
 
 from common import check, greeting, limit, parameters, question, server, thinking, thought, weather
@@ -41,3 +43,19 @@ def anthropic_tools():
 @check
 def anthropic_count():
     return claude.messages.count_tokens(model="scripted", messages=greeting).input_tokens > 0
+
+
+@check
+def anthropic_batches():
+    """Created, polled, read, cancelled and deleted."""
+    params = {"model": "scripted", "messages": greeting, **limit}
+    batch = claude.messages.batches.create(requests=[{"custom_id": f"line-{n}", "params": params} for n in range(3)])
+    for _ in range(600):
+        batch = claude.messages.batches.retrieve(batch.id)
+        if batch.processing_status == "ended":
+            break
+        time.sleep(0.05)
+    results = sorted(claude.messages.batches.results(batch.id), key=lambda each: each.custom_id)
+    texts = [each.result.message.content[0].text for each in results]
+    canceled = claude.messages.batches.cancel(batch.id).processing_status
+    return [batch.request_counts.succeeded, texts, canceled, claude.messages.batches.delete(batch.id).type]

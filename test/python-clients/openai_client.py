@@ -1,6 +1,7 @@
 """The calls of openai."""
 
 import json
+import time
 
 import openai
 
@@ -109,3 +110,24 @@ def openai_refusals():
         except openai.APIStatusError as error:
             failures.append([error.status_code, error.body["param"]])
     return failures
+
+
+@check
+def openai_batches():
+    """Created from a file, polled, read, and cancelled."""
+    lines = [
+        {"custom_id": f"line-{n}", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "scripted", "messages": greeting}}
+        for n in range(3)
+    ]
+    content = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    file = client.files.create(file=("in.jsonl", content), purpose="batch")
+    batch = client.batches.create(input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h")
+    for _ in range(600):
+        batch = client.batches.retrieve(batch.id)
+        if batch.status == "completed":
+            break
+        time.sleep(0.05)
+    results = [json.loads(line) for line in client.files.content(batch.output_file_id).text.splitlines()]
+    texts = [result["response"]["body"]["choices"][0]["message"]["content"] for result in results]
+    listed = [each.id for each in client.batches.list(limit=1)]
+    return [batch.status, batch.request_counts.completed, texts, listed == [batch.id], client.batches.cancel(batch.id).status]

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isObject } from '../../base/json.ts'
 import { type Batch, type EndedLine, endedStates } from '../../contract/server/batches.ts'
 import { looseObject } from '../wire/first-fault.ts'
+import { unknownNames } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { pageOf } from './files.ts'
 import type { DeletedMessageBatch, MessageBatch, MessageBatchList } from './replies.ts'
@@ -16,12 +17,16 @@ export const newMessageBatchSchema = looseObject({
     .max(maxRequests, { error: requestsError }),
 })
 
-/** The requests as they were sent; their fields are checked with the models. Throws `invalid-request`. */
-export function decodeNewMessageBatch(body: unknown): readonly { readonly customId: unknown; readonly body: unknown }[] {
-  return validate(newMessageBatchSchema, body).requests.map((request) => {
-    const { custom_id: customId, params } = isObject(request) ? request : {}
+/** The requests as they were sent; their fields are checked with the models. `ignored`: unknown fields beside them. Throws `invalid-request`. */
+export function decodeNewMessageBatch(body: unknown) {
+  const wire = validate(newMessageBatchSchema, body)
+  const ignored = new Set(unknownNames(newMessageBatchSchema, wire))
+  const requests = wire.requests.map((request) => {
+    const { custom_id: customId, params, ...others } = isObject(request) ? request : {}
+    for (const name of Object.keys(others)) ignored.add(`requests[].${name}`)
     return { customId, body: params }
   })
+  return { requests, ignored: [...ignored] }
 }
 
 /** `resultsUrl`: of the results, once there are any. */

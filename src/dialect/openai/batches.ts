@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Batch, BatchState } from '../../contract/server/batches.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { invalid } from '../wire/invalid.ts'
+import { unknownNames } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { pageOf } from './files.ts'
 import { metadata } from './lists.ts'
@@ -26,7 +27,7 @@ export const newBatchSchema = looseObject({
   output_expires_after: z.unknown().optional(),
 })
 
-/** Throws `invalid-request`. */
+/** `ignored`: unknown fields. Throws `invalid-request`. */
 export function decodeNewBatch(body: unknown) {
   const wire = validate(newBatchSchema, body ?? {})
   const hours = Number.parseInt(wire.completion_window, 10)
@@ -34,12 +35,13 @@ export function decodeNewBatch(body: unknown) {
   if (wire.output_expires_after !== undefined && wire.output_expires_after !== null) {
     throw invalid('output_expires_after', 'output_expires_after is not supported: files are kept until they are deleted')
   }
-  return {
+  const given = {
     endpoint: wire.endpoint,
     inputFileId: wire.input_file_id,
     windowMs: hours * hourMs,
     ...(wire.metadata !== undefined && wire.metadata !== null && { metadata: wire.metadata }),
   }
+  return { given, ignored: unknownNames(newBatchSchema, wire) }
 }
 
 const states: Readonly<Record<BatchState, WireBatch['status']>> = {

@@ -25,6 +25,11 @@ export function unknownKeys(schema: z.ZodObject<z.ZodRawShape>, refused: FieldIn
   }
 }
 
+/** The keys of a body that has no field table which its schema does not have; null is as good as absent. */
+export function unknownNames(schema: z.ZodObject<z.ZodRawShape>, body: object): string[] {
+  return Object.entries(body).flatMap(([name, value]) => (value === null || Object.hasOwn(schema.shape, name) ? [] : [name]))
+}
+
 /** Undefined if nothing can be unknown: a list of a million numbers is not walked. */
 function lookInto(schema: z.core.$ZodType, path: string): Look | undefined {
   const { def } = (schema as z.core.$ZodTypes)._zod

@@ -12,6 +12,7 @@ import {
 import { encodeAnthropicError, requestIdHeader } from '../../dialect/anthropic/errors.ts'
 import { callerOf } from '../access/caller.ts'
 import { takeBody } from '../body/take-body.ts'
+import { addIgnored } from '../reply/reply-headers.ts'
 import { type BatchRouteDeps, batchesOf } from '../run/batches.ts'
 import type { Listening } from '../run/deps.ts'
 
@@ -33,9 +34,10 @@ export function addMessageBatchRoutes(app: FastifyInstance, deps: BatchRouteDeps
   const encode = (batch: Batch, { protocol, host }: FastifyRequest) =>
     encodeMessageBatch(batch, `${protocol}://${host}${deps.basePath ?? ''}${path}/${batch.id}/results`)
 
-  app.post(path, route, async (request) => {
+  app.post(path, route, async (request, reply) => {
     const { body, exactBody } = takeBody(request)
-    const requests = decodeNewMessageBatch(exactBody === undefined ? body : parseExactly(exactBody))
+    const { requests, ignored } = decodeNewMessageBatch(exactBody === undefined ? body : parseExactly(exactBody))
+    addIgnored(reply, ignored)
     const nameOf = (index: number, field: string) => `requests[${index}].${field}`
     const given = { endpoint: '/v1/messages', windowMs: dayMs, requests, nameOf }
     return encode(await batchesOf(deps).createFromRequests(callerOf(request), given), request)

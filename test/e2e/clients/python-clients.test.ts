@@ -37,6 +37,8 @@ const expected: Readonly<Record<string, unknown>> = {
     [404, 'model'],
     [400, 'tools[0].type'],
   ],
+  openai_batches: ['completed', 3, [text, text, text], true, 'completed'],
+  anthropic_batches: [3, [text, text, text], 'ended', 'message_batch_deleted'],
   anthropic_messages: [text, text, 'end_turn', 2],
   anthropic_thinking: [
     ['thinking', 'text'],

@@ -3,6 +3,7 @@ import { decodeNewBatch, encodeBatch, encodeBatchList } from '../../../dialect/o
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeBody } from '../../body/take-body.ts'
+import { addIgnored } from '../../reply/reply-headers.ts'
 import { type BatchRouteDeps, batchesOf } from '../../run/batches.ts'
 
 type Query = Readonly<Record<string, unknown>>
@@ -11,8 +12,9 @@ type WithId = { readonly Params: { readonly id: string } }
 /** OpenAI's batches: files of requests that nobody waits for. */
 export function addBatchRoutes(app: FastifyInstance, deps: BatchRouteDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
-  app.post('/v1/batches', { config }, async (request) => {
-    const given = decodeNewBatch(takeBody(request).body)
+  app.post('/v1/batches', { config }, async (request, reply) => {
+    const { given, ignored } = decodeNewBatch(takeBody(request).body)
+    addIgnored(reply, ignored)
     return encodeBatch(await batchesOf(deps).createFromFile(callerOf(request), given), Date.now())
   })
   app.get<{ Querystring: Query }>('/v1/batches', { config }, async (request) => {
