@@ -184,7 +184,9 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   workers: ground,
   telemetry: ground,
   activity: ground,
-  'media/convert': ground,
+  'media/convert': [...ground, 'documents'],
+  // Also in the page: it knows neither Node.js nor the contract.
+  documents: [],
   'registry/names': ground,
   'registry/gguf': [...ground, 'registry/names'],
   'registry/fetch': [...ground, 'registry/gguf', 'registry/names'],

@@ -75,6 +75,8 @@ export interface MediaConverter {
   image(media: MediaBytes, form: ImageForm, signal: AbortSignal): Promise<MediaBytes>
   /** As WAV with one channel. */
   audio(media: MediaBytes, signal: AbortSignal): Promise<MediaBytes>
+  /** The text of a document, as a model gets it: below its name. */
+  document(media: MediaBytes, filename: string | undefined, signal: AbortSignal): Promise<string>
   /** Pictures of a video, in order: two for each second, or fewer, spread evenly, for a long one. */
   frames(media: MediaBytes, signal: AbortSignal): Promise<readonly MediaBytes[]>
 }

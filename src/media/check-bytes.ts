@@ -6,7 +6,7 @@ import { readDurationMs } from './audio-duration.ts'
 import { readImageSize } from './image-size.ts'
 import { invalid } from './invalid.ts'
 import { formatBytes, type MediaLimits } from './limits.ts'
-import { acceptedTypes, detectType, kindOfBytes, sniff } from './media-type.ts'
+import { acceptedTypes, detectType, documentType, kindOfBytes, sniff } from './media-type.ts'
 
 /** The facts of checked bytes. */
 export type Facts = Omit<MediaBytes, 'type' | 'base64'>
@@ -25,18 +25,14 @@ export async function checkBytes(bytes: Buffer, { kind: named, declared, at }: C
   if (bytes.length === 0) throw invalid(at, 'is empty')
   const kind = named === 'file' ? await kindOfBytes(bytes) : named
   refuseSize(bytes.length, { kind, at }, limits)
-  const mediaType = await detectType(bytes, kind, declared)
+  if (kind === 'file') {
+    return { sizeBytes: bytes.length, mediaType: documentType(bytes, declared), sha256: await hashOf(bytes) }
+  }
+  const mediaType = await detectType(bytes, kind)
   if (mediaType === undefined) throw await wrongKind(bytes, kind, at)
   const known = { sizeBytes: bytes.length, mediaType }
-  switch (kind) {
-    case 'image':
-      return { ...known, ...checkPixels(bytes, { mediaType, at }, limits), sha256: await hashOf(bytes) }
-    case 'audio':
-    case 'video':
-      return { ...known, ...checkDuration(bytes, { mediaType, at }, limits), sha256: await hashOf(bytes) }
-    case 'file':
-      return { ...known, sha256: await hashOf(bytes) }
-  }
+  const check = kind === 'image' ? checkPixels : checkDuration
+  return { ...known, ...check(bytes, { mediaType, at }, limits), sha256: await hashOf(bytes) }
 }
 
 /** Throws for media that are too large, as far as that shows before they are read. */
@@ -46,8 +42,7 @@ export function refuseSize(sizeBytes: number, { kind, at }: Omit<Claim, 'declare
   throw invalid(at, `has ${formatBytes(sizeBytes)}, more than the limit (${limit}): send a smaller one`)
 }
 
-async function wrongKind(bytes: Buffer, kind: MediaKind, at: CanonicalPath) {
-  if (kind === 'file') return invalid(at, 'is of an unknown type: send a PDF, or its media type with it')
+async function wrongKind(bytes: Buffer, kind: Exclude<MediaKind, 'file'>, at: CanonicalPath) {
   const found = await sniff(bytes)
   const what = found === undefined ? 'of no known type' : found
   const article = kind === 'image' ? 'an image' : kind === 'video' ? 'a video' : 'audio'

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { fileTypeFromBuffer } from 'file-type'
 import { kindOfType, type MediaKind } from '../contract/media.ts'
 
@@ -23,10 +24,8 @@ const audioInContainers: Readonly<Record<string, string>> = {
 /** ZIP, gzip and others are not media, and detecting their contents means inflating them. */
 const archives = ['504b', '1f8b', '425a68', 'fd377a585a', '28b52ffd', '377abcaf']
 
-/** The type of bytes, if it is of that kind; otherwise undefined. Only the bytes decide, except for documents. */
-export async function detectType(bytes: Buffer, kind: MediaKind, declared: string | undefined): Promise<string | undefined> {
-  if (kind === 'file')
-    return isPdf(bytes) ? 'application/pdf' : declared === undefined || kindOfType(declared) === 'file' ? declared : undefined
+/** The type of bytes, if it is of that kind; otherwise undefined. */
+export async function detectType(bytes: Buffer, kind: Exclude<MediaKind, 'file'>): Promise<string | undefined> {
   const found = await sniff(bytes)
   if (found === undefined) return undefined
   if (kind === 'image') return imageTypes.has(found) ? found : undefined
@@ -34,12 +33,24 @@ export async function detectType(bytes: Buffer, kind: MediaKind, declared: strin
   return type.startsWith(`${kind}/`) ? type : undefined
 }
 
+/** The type of a document: as declared, except for PDFs. Who reads it as text finds out what it is. */
+export function documentType(bytes: Buffer, declared: string | undefined): string {
+  if (isPdf(bytes)) return 'application/pdf'
+  if (declared !== undefined && kindOfType(declared) === 'file') return declared
+  return isText(bytes) ? 'text/plain' : 'application/octet-stream'
+}
+
 /** The kind of a file: that of the media it holds, otherwise a document. */
 export async function kindOfBytes(bytes: Buffer): Promise<MediaKind> {
-  const found = isPdf(bytes) ? undefined : await sniff(bytes)
+  const found = isPdf(bytes) || isText(bytes) ? undefined : await sniff(bytes)
   if (found === undefined) return 'file'
   const kind = kindOfType(found)
   return kind === 'image' && !imageTypes.has(found) ? 'file' : kind
+}
+
+/** Text that begins like a film is text. */
+function isText(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.includes(0)
 }
 
 function isPdf(bytes: Buffer): boolean {

@@ -92,7 +92,6 @@ describe('is refused by its place, with the reason:', () => {
       'image',
       /width and height cannot be read/,
     ],
-    ['an unknown document', base64(Buffer.from('a')), 'file', /of an unknown type/],
     [
       '100,000 × 100,000 pixels',
       base64(blankPng(1, 1, { claimed: { width: 1e5, height: 1e5 } })),

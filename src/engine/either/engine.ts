@@ -88,8 +88,8 @@ export class EitherEngine implements Engine {
     const { modalities, mediaProblem } = this.facts
     if (modalities === undefined) return
     const { image, audio, video } = modalities
-    // Videos may become images: the client of the server decides.
-    const reads = { image, audio, video: video === true || image, file: false }
+    // Videos may become images: the client of the server decides. Documents become text.
+    const reads = { image, audio, video: video === true || image, file: true }
     refuseMedia(
       request,
       (kind) => reads[kind],

@@ -15,8 +15,8 @@ export function refuseUnreadable(
   model: string,
   { readsImages, readsAudio, readsVideo, hasMmproj }: Senses,
 ): void {
-  // Videos may become images: the client of the server decides.
-  const reads = { image: readsImages, audio: readsAudio, video: readsVideo || readsImages, file: false }
+  // Videos may become images, and documents text: the client of the server decides.
+  const reads = { image: readsImages, audio: readsAudio, video: readsVideo || readsImages, file: true }
   const why = hasMmproj
     ? 'its multimodal projector has no part for them'
     : 'it has no multimodal projector: set `mmproj` in its configuration'

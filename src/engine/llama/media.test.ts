@@ -10,10 +10,12 @@ const converter: MediaConverter = {
   isTurned: () => false,
   image: async () => bytes('AAAA', 'image/png'),
   audio: async () => bytes('CCCC', 'audio/wav'),
+  document: async (_, filename) => `text of ${filename}`,
   frames: async () => [bytes('AAAA', 'image/png'), bytes('BBBB', 'image/png')],
 }
 const both = { image: true, audio: true }
 const video: MediaPart = { type: 'media', kind: 'video', source: bytes('AAEC', 'video/mp4') }
+const file: MediaPart = { type: 'media', kind: 'file', filename: 'a.pdf', source: bytes('AAEC', 'application/pdf') }
 
 async function read(part: ContentPart, reads: Reads) {
   const request = { prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user' as const, content: [part] }] } as const }
@@ -28,8 +30,13 @@ test.each<[string, ContentPart, readonly ContentPart[]]>([
   ['an MP3', audio('AAEC', 'audio/mpeg'), [audio('AAEC', 'audio/mpeg')]],
   ['Ogg, which llama.cpp does not decode', audio('AAEC', 'audio/ogg'), [audio('CCCC')]],
   ['a video, as pictures', video, [image('AAAA'), image('BBBB')]],
+  ['a document, as its text', file, [text('text of a.pdf')]],
 ])('the worker gets %s', async (_, part, given) => {
   expect(await read(part, both)).toEqual(given)
+})
+
+test('a model without a projector gets the text of a document', async () => {
+  expect(await read(file, undefined)).toEqual([text('text of a.pdf')])
 })
 
 test.each<[string, ContentPart, Reads, RegExp]>([

@@ -17,9 +17,9 @@ const decodes = {
   audio: ['audio/wav', 'audio/mpeg', 'audio/flac'],
 }
 
-/** Throws `unsupported-field` for media that the model does not read. Videos become pictures. */
+/** Throws `unsupported-field` for media that the model does not read. Videos become pictures, documents text. */
 export function refuseUnreadMedia({ prompt }: { readonly prompt: Prompt }, id: string, reads: Reads): void {
-  const readable = { image: reads?.image === true, audio: reads?.audio === true, video: reads?.image === true, file: false }
+  const readable = { image: reads?.image === true, audio: reads?.audio === true, video: reads?.image === true, file: true }
   const why =
     reads === undefined
       ? 'it has no multimodal projector: set `mmproj` in its configuration'
@@ -39,8 +39,9 @@ export function readableMedia<R extends { readonly prompt: Prompt }>(
 ): R | Promise<R> {
   if (!hasMedia(request.prompt)) return request
   refuseUnreadMedia(request, id, reads)
-  if (reads === undefined || converter === undefined) return request
-  const reader = { reads: { ...reads, video: false, file: false }, decodes, ignoresRotation: true, ignoresDetail: true } as const
+  if (converter === undefined) return request
+  const reading = { image: false, audio: false, ...reads, video: false, file: false }
+  const reader = { reads: reading, decodes, ignoresRotation: true, ignoresDetail: true } as const
   return adaptMedia(request, { readers: [reader], converter, separatesMedia: false }, signal)
 }
 

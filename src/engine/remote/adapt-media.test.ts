@@ -13,6 +13,7 @@ import type { Upstream } from './servers/upstream.ts'
 
 const png = bytes('AAAA', 'image/png')
 const converter: MediaConverter = {
+  document: async ({ mediaType }, filename) => `text of ${filename}, ${mediaType}`,
   hasImages: true,
   isTurned: ({ base64 }) => base64 === 'VFVSTg==',
   image: async (_, { maxEdge }) => ({ ...png, ...(maxEdge !== undefined && { width: maxEdge }) }),
@@ -41,6 +42,12 @@ const webp = image('AAEC', 'image/webp')
 const turned = image('VFVSTg==', 'image/jpeg')
 const video: MediaPart = { type: 'media', kind: 'video', source: bytes('AAEC', 'video/mp4') }
 const large: MediaPart = { type: 'media', kind: 'image', detail: 'low', source: { ...png, width: 4000, height: 10 } }
+const file = (mediaType: string): MediaPart => ({
+  type: 'media',
+  kind: 'file',
+  filename: 'a.doc',
+  source: bytes('AAEC', mediaType),
+})
 const asPng: MediaPart = { type: 'media', kind: 'image', source: png }
 
 test.each<[string, ContentPart, Upstream]>([
@@ -51,6 +58,8 @@ test.each<[string, ContentPart, Upstream]>([
   ['a wish for little detail where it is known', large, server('openai')],
   ['a video where videos are read', video, server('vllm')],
   ['FLAC where it is decoded', audio('AAEC', 'audio/flac'), llamaServer],
+  ['a PDF where it is read', file('application/pdf'), server('anthropic', {}, 'messages')],
+  ['any document over Responses', file('application/zip'), server('openai', {}, 'responses')],
   // It is refused by name later.
   ['audio where none is read', audio('AAEC', 'audio/ogg'), server('anthropic', {}, 'messages')],
 ])('%s goes along as it is', async (_, part, upstream) => {
@@ -63,6 +72,14 @@ test.each<[string, ContentPart, Upstream, readonly ContentPart[]]>([
   ['a turned photograph is turned for a llama-server', turned, llamaServer, [asPng]],
   ['a large picture of little detail is made small', large, llamaServer, [{ ...asPng, source: { ...png, width: 512 } }]],
   ['Ogg becomes WAV', audio('AAEC', 'audio/ogg'), llamaServer, [audio('CCCC')]],
+  ['a PDF becomes text for a llama-server', file('application/pdf'), llamaServer, [text('text of a.doc, application/pdf')]],
+  ['another document becomes text for Messages', file('x/y'), server('anthropic', {}, 'messages'), [text('text of a.doc, x/y')]],
+  [
+    'a document becomes text for another Dragoman',
+    file('x/y'),
+    server('dragoman', {}, 'responses'),
+    [text('text of a.doc, x/y')],
+  ],
   ['a video becomes pictures where only pictures are read', video, llamaServer, [asPng, image('BBBB')]],
 ])('%s', async (_, part, upstream, adapted) => {
   expect(await adapt([text('a'), part, text('b')], [upstream])).toEqual([text('a'), ...adapted, text('b')])
@@ -70,6 +87,12 @@ test.each<[string, ContentPart, Upstream, readonly ContentPart[]]>([
 
 test('what all servers of a model read counts: any of them may get it', async () => {
   expect(await adapt([webp], [server('vllm'), llamaServer])).toEqual([asPng])
+})
+
+test('a document becomes text if one of the servers does not read it', async () => {
+  const servers = [server('anthropic', {}, 'messages'), llamaServer]
+  expect(await adapt([file('application/pdf')], servers)).toEqual([text('text of a.doc, application/pdf')])
+  expect(await adapt([file('application/pdf')], [])).toEqual([text('text of a.doc, application/pdf')])
 })
 
 test('media that follow each other are separated where that is wanted, also those that a video became', async () => {

@@ -19,16 +19,18 @@ type Servers = {
 
 /**
  * Converts media for the servers, and changes the conversation to a form that their template renders. `OwnPrompts` does the latter itself
- * for conversations that go as text, which cannot hold media anyway. Returns a promise only if there is something to do.
+ * for conversations that go as text. Returns a promise only if there is something to do.
  */
 export function adaptRequest<R extends AdaptedRequest>(given: R, servers: Servers, signal: AbortSignal): R | Promise<R> {
   const { discovery, upstreams, prompts, converter, separatesMedia = false } = servers
   const { protocol, profile, chatTemplate } = underTemplate(discovery, given.prompt)
-  if (protocol === 'completions') return given
+  // A text holds no media.
+  const readers = protocol === 'completions' ? [] : upstreams.map(skillsOf)
   const withMedia = (request: R): R | Promise<R> =>
     converter === undefined || !hasMedia(request.prompt)
       ? request
-      : adaptMedia(request, { readers: upstreams.map(skillsOf), converter, separatesMedia }, signal)
+      : adaptMedia(request, { readers, converter, separatesMedia }, signal)
+  if (protocol === 'completions') return withMedia(given)
   const { prompt, reasoning = {}, toolChoice } = given
   // Another Dragoman does this itself.
   if (prompt.type !== 'chat' || profile === 'dragoman') return withMedia(given)

@@ -11,8 +11,8 @@ const lowDetailEdge = 512
 /** How a server, or an engine itself, reads media. */
 export type MediaSkills = {
   readonly reads: Readonly<Record<MediaKind, boolean>>
-  /** The types of images and sounds that it decodes; absent: all. */
-  readonly decodes?: { readonly image?: readonly string[]; readonly audio?: readonly string[] }
+  /** The types that it decodes; absent: all. */
+  readonly decodes?: { readonly [Kind in 'image' | 'audio' | 'file']?: readonly string[] }
   readonly ignoresRotation?: true
   readonly ignoresDetail?: true
 }
@@ -26,8 +26,8 @@ type Fleet = {
 }
 
 /**
- * Converts media of the request that its readers cannot decode. Rejects as `MediaConverter` does, at the part's source. Media that nobody
- * reads stay as they are: a later check refuses them by name.
+ * Converts media of the request that its readers cannot decode; documents become text. Rejects as `MediaConverter` does, at the part's
+ * source. Other media that nobody reads stay as they are: a later check refuses them by name.
  */
 export async function adaptMedia<R extends { readonly prompt: Prompt }>(
   request: R,
@@ -72,7 +72,10 @@ export function isLarge({ width = 0, height = 0 }: MediaBytes): boolean {
   return Math.max(width, height) > lowDetailEdge
 }
 
-async function adaptPart(part: MediaPart, { readers: all, converter, at, signal }: MediaContext): Promise<readonly MediaPart[]> {
+async function adaptPart(
+  part: MediaPart,
+  { readers: all, converter, at, signal }: MediaContext,
+): Promise<readonly (MediaPart | TextPart)[]> {
   const media = bytesOf(part)
   const readers = all.filter(({ reads }) => reads[part.kind])
   const isDecoded = readers.every((reader) => decodes(reader, part.kind, media))
@@ -90,7 +93,9 @@ async function adaptPart(part: MediaPart, { readers: all, converter, at, signal 
         return frames.map((source) => ({ type: 'media', kind: 'image', source }))
       }
       case 'file':
-        return [part]
+        // Every server reads text.
+        if (all.length > 0 && readers.length === all.length && isDecoded) return [part]
+        return [{ type: 'text', text: await converter.document(media, part.filename, signal) }]
     }
   } catch (error) {
     if (error instanceof AppError && error.at === undefined && error.param === undefined && !signal.aborted)
@@ -121,6 +126,6 @@ async function adaptImage(
 }
 
 function decodes({ decodes: types }: MediaSkills, kind: MediaKind, { mediaType }: MediaBytes): boolean {
-  if (kind !== 'image' && kind !== 'audio') return true
+  if (kind === 'video') return true
   return types?.[kind]?.includes(mediaType) ?? true
 }

@@ -17,10 +17,9 @@ export function refuseMedia(
   }
 }
 
-/** A file may contain a picture, which shows only once it is read; before it is fetched, its name decides. */
+/** Once a file is read, it is a picture or a sound, or becomes text. */
 function mayBeOther({ kind, source }: MediaPart): boolean {
-  if (kind !== 'file' || source.type === 'bytes') return false
-  return source.type !== 'url' || !/^https?:/i.test(source.url)
+  return kind === 'file' && source.type !== 'bytes'
 }
 
 /** Throws `unsupported-field` for media: they have no tokens with ids, and only llama.cpp and servers like it count them. */

@@ -1,9 +1,8 @@
 import { createRequire } from 'node:module'
-import { extname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { ImageForm, MediaBytes } from '../../contract/media.ts'
 import type { ImageJob } from './image-job.ts'
+import { argsOfScript } from './own-script.ts'
 import { ProgramFailure, runProgram } from './run-program.ts'
 
 /** The decoder of each type; libvips has others, which are more code than they are worth. */
@@ -39,10 +38,7 @@ export async function convertImage(
   const decoder = decoders[media.mediaType]
   if (decoder === undefined) throw unreadable(media, 'sharp is not used for this type')
   const job: ImageJob = { decoder, maxPixels, output: outputOf(media), ...form }
-  const script = fileURLToPath(new URL(`./image-worker${extname(fileURLToPath(import.meta.url))}`, import.meta.url))
-  // From sources (tests, development) the script is TypeScript; built, it is JavaScript.
-  const loader = script.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : []
-  const args = [...loader, script, JSON.stringify(job)]
+  const args = [...argsOfScript('image-worker'), JSON.stringify(job)]
   const input = Buffer.from(media.base64, 'base64')
   const maxOutputBytes = maxPixels * maxBytesPerPixel
   try {

@@ -2,6 +2,9 @@ import { hash } from 'node:crypto'
 import { imageDimensionsFromData } from 'image-dimensions'
 import { AppError } from '../../contract/errors.ts'
 import type { MediaBytes, MediaConverter } from '../../contract/media.ts'
+import { fileAsText } from '../../documents/as-message.ts'
+import type { ReadDocument } from '../../documents/read-document.ts'
+import { convertDocument } from './convert-document.ts'
 import { convertImage, hasSharp, outputOf } from './convert-image.ts'
 import { isTurned } from './exif-rotation.ts'
 import { type FfmpegOptions, toFrames, toWav } from './ffmpeg.ts'
@@ -16,13 +19,16 @@ export type ConverterOptions = {
 
 /** Concurrent conversions: each is a process that fills a core. */
 const maxAtOnce = 2
+/** Each may take much memory. */
+const documentsAtOnce = 1
 /** EXIF is one of the first segments, each of at most 64 KiB. */
 const headChars = 256 * 1024
 
-/** Converts with sharp, where it is installed, and with ffmpeg, where it is configured. */
+/** Converts with sharp, where it is installed, with ffmpeg, where it is configured, and reads documents itself. */
 export function createMediaConverter(options: ConverterOptions): MediaConverter {
   const { maxPixels } = options
-  const results = new RecentResults(maxAtOnce)
+  const results = new RecentResults(maxAtOnce, charsOf)
+  const documents = new RecentResults<ReadDocument>(documentsAtOnce, (read) => ('text' in read ? read.text.length : 0))
   const hasImages = hasSharp()
   return {
     hasImages,
@@ -42,12 +48,22 @@ export function createMediaConverter(options: ConverterOptions): MediaConverter 
       const make = async () => [bytesOf(await toWav(media, program, signal), 'audio/wav')]
       return only(await results.get(`${media.sha256} audio`, make, signal))
     },
+    async document(media, filename, signal) {
+      const read = await documents.get(media.sha256, () => convertDocument(media, signal), signal)
+      if ('text' in read) return fileAsText(filename, read.text)
+      const named = filename === undefined ? '' : ` '${filename.slice(0, 80)}'`
+      throw new AppError('invalid-request', `the file${named} ${read.problem}`)
+    },
     async frames(media, signal) {
       const program = ffmpegOf(options, 'the model reads pictures, and videos could be taken apart with it')
       const make = async () => (await toFrames(media, program, signal)).map((bytes) => imageOf(bytes, 'image/png'))
       return await results.get(`${media.sha256} frames`, make, signal)
     },
   }
+}
+
+function charsOf(result: readonly MediaBytes[]): number {
+  return result.reduce((sum, { base64 }) => sum + base64.length, 0)
 }
 
 function ffmpegOf({ ffmpeg: program, maxSeconds, maxPixels }: ConverterOptions, advice: string): FfmpegOptions {

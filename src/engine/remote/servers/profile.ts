@@ -121,8 +121,8 @@ export type Profile = {
   readonly templateVariables: boolean
   /** The media that its requests can hold. */
   readonly reads: Readonly<Record<MediaKind, boolean>>
-  /** The types of images and sounds that it decodes; others are converted first. Absent: all. */
-  readonly decodes?: { readonly image?: readonly string[]; readonly audio?: readonly string[] }
+  /** The types that it decodes; others are converted first. Absent: all. */
+  readonly decodes?: { readonly [Kind in 'image' | 'audio' | 'file']?: readonly string[] }
   /** Ignores the rotation in a photograph's metadata. */
   readonly ignoresRotation?: true
   /** Has no field like `detail`: images are shrunk here. */

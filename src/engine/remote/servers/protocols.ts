@@ -28,7 +28,7 @@ const overMessages: Omit<Profile, keyof Identity> = {
   parallelToolCalls: true,
   templateVariables: false,
   reads: { image: true, audio: false, video: false, file: true },
-  decodes: commonTypes,
+  decodes: { ...commonTypes, file: ['application/pdf'] },
   ignoresDetail: true,
   continuation: 'always',
   stop: 'stop_sequences',

@@ -1,0 +1,68 @@
+import { DocumentText } from './problem.ts'
+import { relationsOf, requiredText } from './relations.ts'
+import { readXml } from './xml.ts'
+import type { Zip } from './zip.ts'
+
+/** The slides of a .pptx in the order in which they are shown, each with its notes. */
+export async function readPowerPoint(zip: Zip): Promise<string> {
+  const relations = await relationsOf(zip, 'ppt/presentation.xml')
+  const out = new DocumentText()
+  let number = 0
+  for (const event of readXml(await requiredText(zip, 'ppt/presentation.xml'))) {
+    if (event.type !== 'open' || event.name !== 'sldId') continue
+    const path = relations.get(event.attribute('r:id') ?? '')?.path
+    const slide = path === undefined ? undefined : await zip.text(path)
+    if (path === undefined || slide === undefined) continue
+    number += 1
+    out.add(`## Slide ${number}\n`)
+    writeShapes(slide, out)
+    await writeNotes(zip, path, out)
+    out.add('\n')
+  }
+  return out.clean
+}
+
+async function writeNotes(zip: Zip, slide: string, out: DocumentText): Promise<void> {
+  for (const { type, path } of (await relationsOf(zip, slide)).values()) {
+    const notes = type.endsWith('/notesSlide') ? await zip.text(path) : undefined
+    if (notes === undefined) continue
+    const text = new DocumentText()
+    writeShapes(notes, text)
+    if (text.clean !== '') out.add(`Notes: ${text.clean}\n`)
+  }
+}
+
+/** The paragraphs of all shapes; the rows of tables are lines. */
+function writeShapes(xml: string, out: DocumentText): void {
+  let isText = false
+  let isCell = false
+  /** The number of the slide, its date. */
+  let isField = false
+  for (const event of readXml(xml)) {
+    if (event.type === 'text') {
+      if (isText && !isField) out.add(event.text)
+      continue
+    }
+    const isOpen = event.type === 'open'
+    switch (event.name) {
+      case 't':
+        isText = isOpen
+        break
+      case 'fld':
+        isField = isOpen
+        break
+      case 'br':
+        if (isOpen) out.add('\n')
+        break
+      case 'tc':
+        isCell = isOpen
+        if (isOpen) out.add('| ')
+        break
+      case 'p':
+        if (!isOpen) out.add(isCell ? ' ' : '\n')
+        break
+      case 'tr':
+        if (!isOpen) out.add('|\n')
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import type { MediaBytes } from '../../contract/media.ts'
+import type { ReadDocument } from '../../documents/read-document.ts'
+import { readText } from '../../documents/text.ts'
+import { argsOfScript } from './own-script.ts'
+import { ProgramFailure, runProgram } from './run-program.ts'
+
+const timeoutMs = 60_000
+/** A page can unpack to any size, in buffers that V8 does not count. */
+const maxMemoryBytes = 768 * 1024 * 1024
+/** The longest text, in UTF-8 and as JSON. */
+const maxOutputBytes = 64 * 1024 * 1024
+
+const replySchema = z.union([
+  z.object({ kind: z.string(), text: z.string() }),
+  z.object({ reason: z.string(), problem: z.string() }),
+]) as z.ZodType<ReadDocument>
+
+/**
+ * The text of a document, or why it has none. All but plain text is read in a process of its own, whose time and memory are bounded.
+ * Rejects with the signal's reason.
+ */
+export async function convertDocument({ base64 }: MediaBytes, signal: AbortSignal): Promise<ReadDocument> {
+  const input = Buffer.from(base64, 'base64')
+  const text = input.toString('latin1', 0, 5) === '%PDF-' ? undefined : readText(input)
+  if (text !== undefined) return { kind: 'text', text }
+  const args = [...argsOfScript('document-worker'), `${maxMemoryBytes}`]
+  try {
+    const reply = await runProgram({ command: process.execPath, args, input, maxOutputBytes, timeoutMs }, signal)
+    return replySchema.parse(JSON.parse(reply.toString()))
+  } catch (error) {
+    if (!(error instanceof ProgramFailure)) throw error
+    if (error.reason === 'too-slow') return { reason: 'too-large', problem: `takes longer than ${timeoutMs / 1000} s to read` }
+    if (error.reason === 'too-large') return { reason: 'too-large', problem: 'has too much text: send a part of it' }
+    return { reason: 'damaged', problem: `cannot be read: ${error.message.split('\n').at(-1)?.slice(0, 200) ?? ''}` }
+  }
+}

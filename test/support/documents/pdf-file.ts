@@ -1,0 +1,42 @@
+import { deflateSync } from 'node:zlib'
+
+/** A PDF with a page for each text. */
+export function pdfFile(pages: readonly string[]): Buffer {
+  return pdfOf(pages.map((text) => Buffer.from(`BT /F1 12 Tf 72 720 Td (${text.replace(/[()\\]/g, '\\$&')}) Tj ET`)))
+}
+
+/** A PDF with a page for each stream of operators. `trailer` is added to its own. */
+export function pdfOf(streams: readonly Buffer[], trailer = ''): Buffer {
+  const objects: Buffer[] = [
+    Buffer.from('<< /Type /Catalog /Pages 2 0 R >>'),
+    Buffer.from(
+      `<< /Type /Pages /Count ${streams.length} /Kids [${streams.map((_, page) => `${4 + page * 2} 0 R`).join(' ')}] >>`,
+    ),
+    Buffer.from('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>'),
+  ]
+  for (const [page, stream] of streams.entries()) {
+    const packed = deflateSync(stream, { level: 1 })
+    const resources = '/Resources << /Font << /F1 3 0 R >> >>'
+    objects.push(
+      Buffer.from(`<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${5 + page * 2} 0 R ${resources} >>`),
+      Buffer.concat([
+        Buffer.from(`<< /Length ${packed.length} /Filter /FlateDecode >>\nstream\n`),
+        packed,
+        Buffer.from('\nendstream'),
+      ]),
+    )
+  }
+  const parts = [Buffer.from('%PDF-1.7\n')]
+  const places: number[] = []
+  let at = parts[0]?.length ?? 0
+  for (const [index, object] of objects.entries()) {
+    const part = Buffer.concat([Buffer.from(`${index + 1} 0 obj\n`), object, Buffer.from('\nendobj\n')])
+    places.push(at)
+    at += part.length
+    parts.push(part)
+  }
+  const rows = places.map((place) => `${`${place}`.padStart(10, '0')} 00000 n \n`)
+  const table = `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${rows.join('')}`
+  parts.push(Buffer.from(`${table}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R ${trailer} >>\nstartxref\n${at}\n%%EOF\n`))
+  return Buffer.concat(parts)
+}
