@@ -43,7 +43,12 @@ export function isPageBuilt() {
 
 /** Changes whenever a source of the page, or a tool that builds it, does. */
 function pageState() {
-  const files = [...filesBelow(join(root, 'web')), join(root, 'package-lock.json'), fileURLToPath(import.meta.url)]
+  const files = [
+    ...filesBelow(join(root, 'web')),
+    ...filesBelow(join(root, 'src', 'documents')),
+    join(root, 'package-lock.json'),
+    fileURLToPath(import.meta.url),
+  ]
   return files
     .filter((file) => !/\.test\.tsx?$|\.md$/.test(file))
     .map((file) => {

@@ -4,7 +4,7 @@ import { readOpenDocument } from './open-document.ts'
 import { readPdf } from './pdf.ts'
 import { readPowerPoint } from './powerpoint.ts'
 import { DocumentProblem, type DocumentReason, maxTextChars } from './problem.ts'
-import { readText } from './text.ts'
+import { isPdf, readText } from './text.ts'
 import { readWord } from './word.ts'
 import { isZip, openZip, type Zip } from './zip.ts'
 
@@ -29,7 +29,6 @@ export async function readDocument(bytes: Uint8Array): Promise<ReadDocument> {
 }
 
 async function read(bytes: Uint8Array): Promise<Found> {
-  // A small PDF may be UTF-8.
   if (isPdf(bytes)) return { kind: 'pdf', text: await readPdf(bytes) }
   const text = readText(bytes)
   if (text !== undefined) {
@@ -42,10 +41,6 @@ async function read(bytes: Uint8Array): Promise<Found> {
 }
 
 const readKinds = 'a PDF, .docx, .xlsx, .pptx, .odt, .ods, .odp or .epub'
-
-function isPdf(bytes: Uint8Array): boolean {
-  return latin(bytes.subarray(0, 5)) === '%PDF-'
-}
 
 async function readPackage(zip: Zip): Promise<Found> {
   const has = (name: string) => zip.names.includes(name)

@@ -22,7 +22,7 @@ const replySchema = z.union([
  */
 export async function convertDocument({ base64 }: MediaBytes, signal: AbortSignal): Promise<ReadDocument> {
   const input = Buffer.from(base64, 'base64')
-  const text = input.toString('latin1', 0, 5) === '%PDF-' ? undefined : readText(input)
+  const text = readText(input)
   if (text !== undefined) return { kind: 'text', text }
   const args = [...argsOfScript('document-worker'), `${maxMemoryBytes}`]
   try {

@@ -23,9 +23,9 @@ import { newId } from './ids.ts'
 import { isOutdated, storeWaits } from './kept/store.ts'
 import { branchOff, change, conversations, readLibrary, startConversation, storeProblem } from './library.ts'
 import { ConversationList } from './list.tsx'
-import { modelOf, models, modelsProblem, readModels } from './models.ts'
+import { bestFirst, modelOf, models, modelsProblem, readModels } from './models.ts'
 import { Pane } from './pane.tsx'
-import { unreadBy } from './unread.ts'
+import { unreadBy, unreadKind } from './unread.ts'
 
 /** Conversations without a message yet, one for each side. */
 const drafts: [Signal<Conversation>, Signal<Conversation>] = [startConversation(), startConversation()]
@@ -208,12 +208,22 @@ function Middle({ open, isMissing, isRunning, send, stop }: MiddleProps) {
         draft={Object.keys(first?.value.messages ?? {}).length === 0 ? 'new' : (first?.value.id ?? 'new')}
         isRunning={isRunning}
         canSend={models.value !== undefined}
+        model={modelOf(first?.value.settings.model)}
         refusal={(attachments) =>
           unreadBy(
             open.flatMap(({ value }) => modelOf(value.settings.model) ?? []),
             attachments,
+            bestFirst(models.value ?? []),
           )
         }
+        onUse={(model, attachments) => {
+          for (const side of open) {
+            const { settings } = side.value
+            const now = modelOf(settings.model)
+            if (now !== undefined && unreadKind(now, attachments) !== undefined)
+              change(side, { ...side.value, settings: { ...settings, model } })
+          }
+        }}
         onSend={send}
         onStop={stop}
       />

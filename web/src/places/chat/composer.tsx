@@ -2,9 +2,11 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { chatTexts } from '../../texts/chat.ts'
 import { isComposing } from '../../ui/composing.ts'
 import { icons } from '../../ui/icons.tsx'
-import { plainName } from '../../ui/names.ts'
-import { readFiles } from './attach.ts'
+import { pastedFile, readFiles } from './attach.ts'
+import { AttachedFiles } from './attached-files.tsx'
 import type { Attachment } from './conversation.ts'
+import type { Model } from './models.ts'
+import type { Unread } from './unread.ts'
 
 type ComposerProps = {
   /** The owner of the draft, which is kept even when the page is closed. */
@@ -12,8 +14,12 @@ type ComposerProps = {
   readonly isRunning: boolean
   /** False until the models are known: an earlier message is sent then. */
   readonly canSend: boolean
+  /** The model that answers; of two, the first. */
+  readonly model: Model | undefined
   /** Why attachments cannot be sent; undefined: they can. */
-  readonly refusal: (attachments: readonly Attachment[]) => string | undefined
+  readonly refusal: (attachments: readonly Attachment[]) => Unread | undefined
+  /** Lets another model answer, which reads the attachments. */
+  readonly onUse: (model: string, attachments: readonly Attachment[]) => void
   readonly onSend: (text: string, attachments: readonly Attachment[]) => void
   readonly onStop: () => void
 }
@@ -21,11 +27,12 @@ type ComposerProps = {
 const draftName = (draft: string) => `dragoman.draft.${draft}`
 
 /** The editor of a message: Enter sends; files arrive by paste, drop or the button. */
-export function Composer({ draft, isRunning, canSend, refusal, onSend, onStop }: ComposerProps) {
+export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onSend, onStop }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null)
   const [text, setText] = useState('')
   const [attachments, setAttachments] = useState<readonly Attachment[]>([])
   const [refused, setRefused] = useState<readonly string[]>([])
+  const [isReading, setReading] = useState(false)
   const [isOver, setOver] = useState(false)
   const [waitsToSend, setWaitsToSend] = useState(false)
   useEffect(() => {
@@ -40,14 +47,15 @@ export function Composer({ draft, isRunning, canSend, refusal, onSend, onStop }:
     else localStorage.setItem(draftName(draft), next)
   }
   const attach = async (files: readonly File[]) => {
-    const read = await readFiles(files)
+    setReading(true)
+    const read = await readFiles(files).finally(() => setReading(false))
     setAttachments((before) => [...before, ...read.attachments])
     setRefused(read.refused)
   }
   const isEmpty = text.trim() === '' && attachments.length === 0
   const unread = refusal(attachments)
   const submit = () => {
-    if (isEmpty || isRunning || unread !== undefined) return
+    if (isEmpty || isRunning || isReading || unread !== undefined) return
     if (!canSend) return setWaitsToSend(true)
     onSend(text, attachments)
     write('')
@@ -81,12 +89,29 @@ export function Composer({ draft, isRunning, canSend, refusal, onSend, onStop }:
       }}
     >
       {isOver && <p class="composer-over">{chatTexts.drop}</p>}
-      {[...refused, ...(unread === undefined ? [] : [unread])].map((why) => (
+      {refused.map((why) => (
         <p key={why} class="bad small" role="alert">
           {why}
         </p>
       ))}
-      <Attachments attachments={attachments} onChange={setAttachments} />
+      {unread !== undefined && (
+        <div class="unread">
+          <p class="bad small" role="alert">
+            {unread.why}
+          </p>
+          {unread.instead !== undefined && (
+            <button type="button" class="button" onClick={() => onUse(unread.instead ?? '', attachments)}>
+              {chatTexts.useInstead(unread.instead)}
+            </button>
+          )}
+        </div>
+      )}
+      {isReading && (
+        <p class="muted small" role="status">
+          {chatTexts.readingFiles}
+        </p>
+      )}
+      <AttachedFiles attachments={attachments} model={model} onChange={setAttachments} />
       <textarea
         ref={field}
         class="composer-text"
@@ -102,9 +127,11 @@ export function Composer({ draft, isRunning, canSend, refusal, onSend, onStop }:
         }}
         onPaste={(event) => {
           const files = filesOf(event.clipboardData)
-          if (files.length === 0) return
+          const long = pastedFile(event.clipboardData?.getData('text/plain') ?? '')
+          if (files.length === 0 && long === undefined) return
           event.preventDefault()
-          void attach(files)
+          if (files.length > 0) void attach(files)
+          else if (long !== undefined) setAttachments((before) => [...before, long])
         }}
       />
       <div class="composer-end">
@@ -122,36 +149,13 @@ export function Composer({ draft, isRunning, canSend, refusal, onSend, onStop }:
           />
         </label>
         <span class="space" />
-        {isRunning ? <StopButton onStop={onStop} /> : <SendButton isDisabled={isEmpty || waitsToSend || unread !== undefined} />}
+        {isRunning ? (
+          <StopButton onStop={onStop} />
+        ) : (
+          <SendButton isDisabled={isEmpty || isReading || waitsToSend || unread !== undefined} />
+        )}
       </div>
     </form>
-  )
-}
-
-type AttachmentsProps = {
-  readonly attachments: readonly Attachment[]
-  readonly onChange: (attachments: readonly Attachment[]) => void
-}
-
-/** The attachments of the message, with buttons to remove them. */
-function Attachments({ attachments, onChange }: AttachmentsProps) {
-  if (attachments.length === 0) return null
-  return (
-    <ul class="attachments">
-      {attachments.map((each, index) => (
-        <li key={`${each.name} ${index}`}>
-          <AttachmentView attachment={each} />
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={chatTexts.attached(each.name)}
-            onClick={() => onChange(attachments.filter((other) => other !== each))}
-          >
-            <icons.close />
-          </button>
-        </li>
-      ))}
-    </ul>
   )
 }
 
@@ -169,10 +173,4 @@ function SendButton({ isDisabled }: { readonly isDisabled: boolean }) {
       <icons.send />
     </button>
   )
-}
-
-/** A picture, or the name of a file. */
-export function AttachmentView({ attachment: { kind, name, data } }: { readonly attachment: Attachment }) {
-  if (kind === 'image') return <img src={data} alt={name} />
-  return <span class="attachment-name clip">{plainName(name)}</span>
 }

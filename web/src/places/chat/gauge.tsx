@@ -3,14 +3,14 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../../api/client.ts'
 import { chatTexts } from '../../texts/chat.ts'
 import { type Conversation, pathOf } from './conversation.ts'
-import { type Model, propertiesOf } from './models.ts'
+import { contextOf, type Model } from './models.ts'
 import { chatBody, readable } from './request.ts'
 
 /** How much of the context is used: system and tools, conversation, room. It knows the cost of the last answer. */
 export function Gauge({ conversation, model }: { readonly conversation: Signal<Conversation>; readonly model: Model }) {
   const { settings } = conversation.value
   const [systemTokens, setSystemTokens] = useState(0)
-  const all = model.context_length ?? propertiesOf(model)?.default_generation_settings?.n_ctx ?? model.max_context_length
+  const all = contextOf(model)
   const facts = pathOf(conversation.value).findLast((message) => message.facts !== undefined)?.facts
   const used = facts === undefined ? 0 : facts.promptTokens + facts.outputTokens
   const { system, tools } = settings
@@ -33,7 +33,7 @@ export function Gauge({ conversation, model }: { readonly conversation: Signal<C
     }, 800)
     return () => clearTimeout(timer)
   }, [system, tools, model.id, isLoaded])
-  if (all === undefined || all === null) return null
+  if (all === undefined) return null
   const fixed = Math.min(systemTokens, all)
   const spoken = Math.max(0, Math.min(all - fixed, used - fixed))
   const { gaugeParts: names } = chatTexts

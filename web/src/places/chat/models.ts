@@ -36,6 +36,16 @@ export function modelOf(chosen: string | undefined): Model | undefined {
   return all.find(({ id }) => id === chosen) ?? all.find(isDefault) ?? all.find(({ state }) => state === 'ready') ?? all[0]
 }
 
+/** The models in the order in which they are offered: a loaded one answers soonest. */
+export function bestFirst(all: readonly Model[]): readonly Model[] {
+  return all.toSorted((one, other) => Number(other.state === 'ready') - Number(one.state === 'ready'))
+}
+
+/** The tokens that a model's context holds; undefined: not known. */
+export function contextOf(model: Model): number | undefined {
+  return model.context_length ?? propertiesOf(model)?.default_generation_settings?.n_ctx ?? model.max_context_length ?? undefined
+}
+
 type Properties = {
   readonly default_generation_settings?: { readonly n_ctx?: number | null; readonly params?: Readonly<Record<string, number>> }
   readonly modalities?: { readonly vision?: boolean; readonly audio?: boolean }

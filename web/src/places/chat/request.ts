@@ -1,3 +1,4 @@
+import { fileAsText } from '../../../../src/documents/as-message.ts'
 import type { Attachment, Conversation, Message, Settings } from './conversation.ts'
 import { isObject } from './json-object.ts'
 
@@ -97,7 +98,7 @@ function partOf({ kind, name, type, data }: Attachment): unknown {
         input_audio: { data: data.slice(data.indexOf(',') + 1), format: type.replace(/^audio\/(x-)?/, '') },
       }
     case 'text':
-      return { type: 'text', text: `File ${name}:\n\n${data}` }
+      return { type: 'text', text: fileAsText(name, data) }
   }
 }
 

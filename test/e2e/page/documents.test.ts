@@ -1,0 +1,113 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { docxFile, wordParagraph } from '../../support/documents/office-files.ts'
+import { pdfFile } from '../../support/documents/pdf-file.ts'
+import { zipFile } from '../../support/documents/zip-file.ts'
+import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { write } from '../../support/page/chat-words.ts'
+import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { png } from '../../support/pictures.ts'
+
+describe.skipIf(chromium === undefined)(`files in the chat of the page, in a browser${hint}`, () => {
+  let app: RunningApp
+  let browser: Browser
+  beforeAll(async () => {
+    const tiny = {
+      engine: 'llama' as const,
+      source: 'builtin:dragoman-tiny.gguf',
+      mmproj: 'none',
+      contextLength: 512,
+      threads: 1,
+    }
+    const models = [
+      { ...tiny, id: 'tiny' },
+      { engine: 'fake' as const, id: 'scripted', script: 'from-request' as const },
+    ]
+    ;[app, browser] = await Promise.all([startApp({ models, builtinModel: false }), openBrowser()])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await app?.close()
+  })
+
+  const open = async (model: string) => {
+    const opened = await openServerPage(browser, app.url, {})
+    await opened.page.getByRole('combobox', { name: 'Model' }).selectOption(model)
+    const attach = (files: Readonly<Record<string, Buffer>>) =>
+      opened.page
+        .getByLabel('Attach')
+        .setInputFiles(Object.entries(files).map(([name, buffer]) => ({ name, mimeType: 'application/octet-stream', buffer })))
+    return { ...opened, attach }
+  }
+
+  test('documents and text of any name reach the model as their text', async () => {
+    const { page, attach, problems, strangers, close } = await open('scripted')
+    await attach({
+      'a.docx': docxFile(wordParagraph('In Bremen')),
+      'b.pdf': pdfFile(['In Bremen', 'and Ulm']),
+      Dockerfile: Buffer.from('FROM scratch'),
+    })
+    await page.getByRole('button', { name: 'Remove Dockerfile' }).waitFor()
+    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+    await write(page, 'Read')
+    expect((await sent).postDataJSON().messages[0].content).toEqual([
+      { type: 'text', text: 'File a.docx:\n\nIn Bremen' },
+      { type: 'text', text: 'File b.pdf:\n\n## Page 1\nIn Bremen\n\n## Page 2\nand Ulm' },
+      { type: 'text', text: 'File Dockerfile:\n\nFROM scratch' },
+      { type: 'text', text: 'Read' },
+    ])
+    expect([...problems, ...strangers]).toEqual([])
+    await close()
+  })
+
+  test('what cannot be read is refused by its name and the reason', async () => {
+    const { page, attach, close } = await open('scripted')
+    await attach({
+      'locked.docx': zipFile({ 'word/document.xml': 'x' }, { flags: 1 }),
+      'half.pdf': Buffer.from('%PDF-1.7\n\0'),
+      'bomb.docx': docxFile(' '.repeat(101_000_000)),
+    })
+    await page.getByText('locked.docx was not attached: it is encrypted: remove its password').waitFor()
+    await page.getByText('half.pdf was not attached: it is a damaged PDF').waitFor()
+    await page.getByText('bomb.docx was not attached: it unpacks to more than 100 MB').waitFor()
+    await close()
+  })
+
+  test('a file shows its tokens, and that the context does not hold it', async () => {
+    const { page, attach, close } = await open('tiny')
+    await attach({ 'short.txt': Buffer.from('a few words') })
+    await page.getByText(/^\d+ tokens$/).waitFor()
+    await attach({ 'long.txt': Buffer.from('many words '.repeat(2000)) })
+    await page.getByText(/tokens: the context holds 512/).waitFor()
+    await close()
+  })
+
+  test('a long paste becomes a file, a short one stays text', async () => {
+    const { page, close } = await open('scripted')
+    const paste = (text: string) =>
+      page.evaluate(`{
+        const transfer = new DataTransfer()
+        transfer.setData('text/plain', ${JSON.stringify(text)})
+        document.querySelector('.composer-text').dispatchEvent(
+          new ClipboardEvent('paste', { clipboardData: transfer, bubbles: true, cancelable: true }))
+      }`)
+    await paste('short')
+    expect(await page.getByText('Pasted text').count()).toBe(0)
+    await paste('long '.repeat(1000))
+    await page.getByText('Pasted text').waitFor()
+    await close()
+  })
+
+  test('a picture for a model that does not see is refused before it is sent, and a model that sees is one click away', async () => {
+    const { page, close } = await open('tiny')
+    await page.getByLabel('Attach').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: png([200, 0, 0]) })
+    await page.getByText(/tiny does not read pictures/).waitFor()
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: 'Use scripted' }).click()
+    expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('scripted')
+    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+    await write(page, 'What is it?')
+    expect((await sent).postDataJSON()).toMatchObject({ model: 'scripted', messages: [{ content: [{ type: 'image_url' }, {}] }] })
+    await close()
+  })
+})
