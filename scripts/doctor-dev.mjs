@@ -68,6 +68,7 @@ const checks = [
   ['routers', hasTool('smg-'), 'test/e2e/engines/routers.test.ts', 'npm run routers'],
   ['MCP servers', hasTool('mcp'), 'test/e2e/server/mcp-*.test.ts', 'npm run mcp-servers'],
   ['judges of /openapi.json', hasTool('openapi-client'), 'test/e2e/server/openapi.test.ts', 'npm run openapi-tools'],
+  ["LM Studio's SDK", hasTool('lmstudio-'), 'test/e2e/clients/lmstudio-sdk.test.ts', 'npm run lmstudio'],
   ['Next.js', hasTool('nextjs-'), 'test/e2e/guides/nextjs.test.ts', 'npm run nextjs'],
   ['SillyTavern', hasTool('sillytavern'), 'test/sillytavern', 'npm run sillytavern'],
 ]

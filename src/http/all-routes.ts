@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Dialect } from '../contract/dialect.ts'
 import type { ServedRoute } from './access/route-guard.ts'
 import type { BodyRoom } from './body/body-room.ts'
+import { addSdkRoutes, type SdkSockets } from './lm-studio-sdk/sdk-sockets.ts'
 import { addKoboldRoutes } from './routes/local-servers/routes-kobold.ts'
 import { addLlamaServerRoutes } from './routes/local-servers/routes-llama-server.ts'
 import { addLmStudioRoutes } from './routes/local-servers/routes-lm-studio.ts'
@@ -45,6 +46,7 @@ type RouteDeps = ServerDeps &
     readonly messages: Dialect
     readonly room: BodyRoom
     readonly bodyLimitBytes: number
+    readonly sdkSockets: SdkSockets
     readonly servedRoutes: () => readonly ServedRoute[]
     /** The server is about to end. */
     readonly isDraining: () => boolean
@@ -80,6 +82,7 @@ const modules: readonly ((app: FastifyInstance, deps: RouteDeps) => void)[] = [
   addLlamaServerRoutes,
   addRouterRoutes,
   addLmStudioRoutes,
+  addSdkRoutes,
   addOtherLists,
   addKoboldRoutes,
   addRootRoutes,

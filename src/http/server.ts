@@ -13,6 +13,7 @@ import { BodyRoom } from './body/body-room.ts'
 import { addCapture } from './capture/capture.ts'
 import { addChecks, type Sender } from './check-requests.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
+import { SdkSockets } from './lm-studio-sdk/sdk-sockets.ts'
 import { type Enter, openFastify } from './open-fastify.ts'
 import { createPipelines } from './pipelined.ts'
 import { sendError, shownTo } from './reply/error-reply.ts'
@@ -76,6 +77,7 @@ export function createServer(deps: ServerDeps): Server {
     onFailure: (error, what, id) => log.error({ err: error, ...(id !== undefined && { generationId: id }) }, what),
   })
   const sockets = new ResponsesSockets({ ...deps, responses, room, memoryBytes: bodyLimitBytes })
+  const sdkSockets = new SdkSockets({ ...deps, room, authenticate: (headers) => access.authenticate(headers) })
   app.decorate('dialects', [
     openai.chat,
     openai.completions,
@@ -113,7 +115,19 @@ export function createServer(deps: ServerDeps): Server {
   app.setErrorHandler(sendError)
   addBodyParsers(app, { limitBytes: bodyLimitBytes, room })
   const isDraining = () => phase !== 'serving'
-  addAllRoutes(app, { ...deps, openai, messages, responses, sockets, upgrades, room, bodyLimitBytes, servedRoutes, isDraining })
+  addAllRoutes(app, {
+    ...deps,
+    openai,
+    messages,
+    responses,
+    sockets,
+    sdkSockets,
+    upgrades,
+    room,
+    bodyLimitBytes,
+    servedRoutes,
+    isDraining,
+  })
   keepPathsApart()
 
   async function drain(graceMs: number, delayMs = 0): Promise<void> {
@@ -122,6 +136,7 @@ export function createServer(deps: ServerDeps): Server {
     phase = 'draining'
     inFlight.closeIncomplete()
     sockets.drain()
+    sdkSockets.drain()
     const idle = await Promise.all([inFlight.idleWithin(graceMs), responses.background.idleWithin(graceMs)])
     if (idle.includes(false)) {
       cancellations.cancelWhere({}, 'shutting-down')
@@ -133,6 +148,7 @@ export function createServer(deps: ServerDeps): Server {
     await inFlight.idleWithin(cancelledGraceMs)
     // The rest are idle connections and stalled readers.
     sockets.close()
+    sdkSockets.close()
     const closed = app.close()
     app.server.closeAllConnections()
     await closed

@@ -3,6 +3,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { OnLoading } from '../../contract/scheduler.ts'
 import { type DecodedChat, decodeChat } from '../../dialect/lm-studio/decode-chat.ts'
 import { ChatEncoder } from '../../dialect/lm-studio/encode-chat.ts'
+import { renameField } from '../../dialect/lm-studio/rename-field.ts'
 import { readAbilities } from '../../dialect/unsloth/template-abilities.ts'
 import { acceptResponse, createResponseId } from '../../responses/accept.ts'
 import type { ResponseRun } from '../../responses/response-run.ts'
@@ -102,10 +103,7 @@ async function refuseImpossible({ models, modelFiles }: Models, { reasoning, con
 function inWordsOf(chat: DecodedChat, run: ResponseRun | undefined, thrown: AppError): AppError {
   const nameOf = run?.parts.decoded.nameOf
   const error = nameOf === undefined ? thrown : thrown.inWordsOf((path) => chat.nameOf(nameOf(path)))
-  const { param } = error
-  const named = param === undefined ? undefined : chat.nameOf(param)
-  if (param === undefined || named === undefined || named === param) return error
-  return new AppError(error.code, error.message.replaceAll(param, named), { param: named, cause: error })
+  return renameField(error, chat.nameOf)
 }
 
 /** Writes how far the load of a model is, while a stream waits for it. */

@@ -1,23 +1,31 @@
 import type { FastifyRequest } from 'fastify'
 import { ChurnSet } from '../../base/churn.ts'
+import type { GenerationEvent } from '../../contract/event.ts'
 import { readCancelKeys } from '../../dialect/wire/cancel-keys.ts'
 import { createResponseId } from '../../responses/accept.ts'
-import type { ResponseRun } from '../../responses/response-run.ts'
-import type { SessionResponse } from '../../responses/session.ts'
 import { callerOf } from '../access/caller.ts'
 import { factFields, type GenerationFacts } from '../reply/generation-facts.ts'
 import type { Watching } from '../run/deps.ts'
 import { beginSpan, clientIdsOf, namesOf, stoppedBy } from '../run/open-run.ts'
 import { noteResponseEvent, unseenFields } from './stream-response.ts'
 
-/** The responses of one socket: each is registered in cancellations and has a log line of its own, like a request. */
-export function createTurns(deps: Watching, request: FastifyRequest) {
+/** The part of an accepted call that is noted. */
+type Accepted = {
+  readonly parts: {
+    readonly decoded: { readonly request: { readonly model: string }; readonly ignored: readonly string[] }
+    readonly context: { readonly model: { readonly id: string } }
+  }
+  readonly dropped: readonly string[]
+}
+
+/** The calls of one socket: each is registered in cancellations and has a log line of its own, like a request. */
+export function createTurns(deps: Watching, request: FastifyRequest, createId = createResponseId) {
   const { cancellations, now, activity } = deps
   const principal = callerOf(request)
   const running = new ChurnSet<{ cancel(reason: 'client-gone'): boolean }>()
 
-  function open(body: unknown): SessionResponse {
-    const id = createResponseId()
+  function open(body: unknown) {
+    const id = createId()
     const keys = readCancelKeys({ headers: request.headers, body })
     const handle = cancellations.open({ id, owner: principal.id, ...keys })
     running.add(handle)
@@ -28,7 +36,7 @@ export function createTurns(deps: Watching, request: FastifyRequest) {
     watch?.began()
     const span = beginSpan(deps.tracing, request)
     let isOk = true
-    let run: ResponseRun | undefined
+    let run: Accepted | undefined
     return {
       caller: {
         id,
@@ -38,7 +46,7 @@ export function createTurns(deps: Watching, request: FastifyRequest) {
         ...clientIdsOf(request, keys, span),
         ...(watch !== undefined && { watch, onQueued: watch.onQueued, onLoading: watch.onLoading }),
       },
-      accepted(accepted) {
+      accepted(accepted: Accepted) {
         run = accepted
         const { decoded, context } = run.parts
         handle.servedBy(context.model.id)
@@ -46,7 +54,7 @@ export function createTurns(deps: Watching, request: FastifyRequest) {
         watch?.asked(decoded.request.model)
         facts.model = context.model.id
       },
-      observe(event) {
+      observe(event: GenerationEvent) {
         noteResponseEvent(facts, event, request)
         if (event.type === 'error') isOk = false
       },

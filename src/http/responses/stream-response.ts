@@ -104,8 +104,13 @@ export function addResponseHeaders({ parts, dropped }: ResponseRun, start: Start
   if (dropped.length > 0) reply.header('x-dragoman-dropped', encodeFields(dropped))
 }
 
+type Unseen = {
+  readonly parts: { readonly decoded: { readonly ignored: readonly string[] } }
+  readonly dropped: readonly string[]
+}
+
 /** The contents of those headers, for the log of responses without headers. */
-export function unseenFields({ parts, dropped }: ResponseRun): { readonly ignored?: string; readonly dropped?: string } {
+export function unseenFields({ parts, dropped }: Unseen): { readonly ignored?: string; readonly dropped?: string } {
   const { ignored } = parts.decoded
   return {
     ...(ignored.length > 0 && { ignored: encodeFields(ignored) }),

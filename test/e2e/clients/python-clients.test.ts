@@ -20,6 +20,7 @@ const modules = [
   'ollama_client',
   'llama_index_client',
   'instructor_client',
+  'lmstudio_client',
 ]
 const text = 'Good morning.'
 const answer = 'It has 21 degrees.'
@@ -102,6 +103,15 @@ const expected: Readonly<Record<string, unknown>> = {
     [true, true],
   ],
   instructor_anthropic: true,
+  lmstudio_models: [['scripted', 'tiny'], true, 'scripted', true, null],
+  lmstudio_respond: [text, text, 'eosFound', 2],
+  lmstudio_structured: true,
+  lmstudio_tools: answer,
+  lmstudio_texts: [true, 256, 'maxPredictedTokensReached', true],
+  lmstudio_picture: text,
+  lmstudio_cancel: 'userStopped',
+  lmstudio_loads: ['second', 512, true],
+  lmstudio_failures: [true, true, true],
 }
 
 const outcome = z.object({ name: z.string(), said: z.unknown().optional(), failure: z.string().optional() })

@@ -2,13 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
 import type { NameOf } from '../../../contract/field.ts'
 import type { Principal } from '../../../contract/principal.ts'
-import type { ModelSummary } from '../../../contract/server/catalogue.ts'
 import type { Lifecycle } from '../../../contract/server/lifecycle.ts'
 import { encodeDownload } from '../../../dialect/lm-studio/downloads.ts'
 import { encodeLmStudioError } from '../../../dialect/lm-studio/errors.ts'
 import { encodeListedModel, encodeModel, typeOf } from '../../../dialect/lm-studio/models.ts'
 import { decodeDownload, decodeLoad, decodeUnload, nameLoadField } from '../../../dialect/lm-studio/requests.ts'
-import { capabilitiesOf, parameterSize } from '../../../dialect/ollama/models.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
@@ -19,7 +17,7 @@ import type { Models, Replying, Watching } from '../../run/deps.ts'
 import { Downloads } from '../../run/downloads.ts'
 import { isServed } from '../../run/is-served.ts'
 import { withRun } from '../../run/serve-call.ts'
-import { describeModel } from '../describe-model.ts'
+import { describeForLmStudio } from '../describe-lm-studio.ts'
 import type { ResponsesParts } from '../openai/routes-responses.ts'
 
 type Deps = Models & Watching & Replying & ResponsesParts
@@ -31,13 +29,17 @@ export function addLmStudioRoutes(app: FastifyInstance, deps: Deps): void {
   app.get('/api/v0/models', v0, async (request) => {
     await models.refresh()
     const caller = callerOf(request)
-    const data = await Promise.all(models.list(caller).map((entry) => describe(deps, entry, caller)))
+    const data = await Promise.all(models.list(caller).map((entry) => describeForLmStudio(deps, entry, caller)))
     return { object: 'list', data: data.map(({ entry, ...described }) => encodeListedModel(entry, described)) }
   })
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/api/v0/models/*', v0, async (request) => {
     const caller = callerOf(request)
-    const { entry, ...described } = await describe(deps, models.summary(await models.find(request.params['*'], caller)), caller)
+    const { entry, ...described } = await describeForLmStudio(
+      deps,
+      models.summary(await models.find(request.params['*'], caller)),
+      caller,
+    )
     return encodeListedModel(entry, described)
   })
 
@@ -45,7 +47,7 @@ export function addLmStudioRoutes(app: FastifyInstance, deps: Deps): void {
   app.get('/api/v1/models', reading, async (request) => {
     await models.refresh()
     const caller = callerOf(request)
-    const all = await Promise.all(models.list(caller).map((entry) => describe(deps, entry, caller)))
+    const all = await Promise.all(models.list(caller).map((entry) => describeForLmStudio(deps, entry, caller)))
     return { models: all.map(({ entry, ...described }) => encodeModel(entry, described)) }
   })
   app.post('/api/v1/chat', reading, createLmStudioChat(deps))
@@ -61,7 +63,7 @@ function addChanges(app: FastifyInstance, deps: Deps, lifecycle: Lifecycle): voi
     return answer({ request, reply, ignored }, async ({ principal, signal }) => {
       const startedMs = now()
       const { model } = await lifecycle.load(wanted, { principal, signal })
-      const { entry, abilities, contextLength = 0 } = await describe(deps, models.summary(model), principal)
+      const { entry, abilities, contextLength = 0 } = await describeForLmStudio(deps, models.summary(model), principal)
       const { batchSize, flashAttention } = model.settings
       const config = {
         context_length: contextLength,
@@ -124,13 +126,4 @@ type Changing = {
   readonly reply: FastifyReply
   readonly ignored: readonly string[]
   readonly nameOf?: NameOf
-}
-
-/** A model with what LM Studio's lists show of it. */
-async function describe(deps: Models, entry: ModelSummary, caller: Principal) {
-  const { facts } = deps.models.get(entry.id, caller).engine
-  const described = await describeModel(deps, entry, caller)
-  const { file } = described
-  const contextLength = facts.contextLength ?? entry.contextLength ?? file?.contextLength
-  return { entry, abilities: capabilitiesOf(described), contextLength, file, size: file === undefined ? '' : parameterSize(file) }
 }
