@@ -9,6 +9,18 @@ const make = (tag, { text, ...rest } = {}, ...children) => {
   return element
 }
 const find = (id) => document.getElementById(id)
+// As the page at / keeps them.
+const theme = localStorage.getItem('dragoman.theme')
+if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
+find('key').value = sessionStorage.getItem('dragoman.key') ?? ''
+
+/** Text with code between backticks. */
+const worded = (text = '') => text.split('\x60').map((part, index) => (index % 2 === 0 ? part : make('code', { text: part })))
+
+/** Paragraphs and lists. */
+const described = (text) => text.trim().split('\n\n').map((block) => block.startsWith('- ')
+  ? make('ul', {}, ...block.slice(2).split('\n- ').map((item) => make('li', {}, ...worded(item))))
+  : make('p', {}, ...worded(block)))
 const authorization = () => (find('key').value === '' ? {} : { authorization: 'Bearer ' + find('key').value })
 let schemas = {}
 
@@ -30,8 +42,8 @@ function fieldsOf(schema) {
   const found = schema.$ref === undefined ? schema : (schemas[nameOf(schema)] ?? {})
   const rows = Object.entries(found.properties ?? {}).map(([name, field]) =>
     make('tr', {}, make('td', {}, make('code', { text: name }), (found.required ?? []).includes(name) ? ' *' : ''),
-      make('td', { text: typeOf(field) }), make('td', { text: field.description ?? '' })))
-  return rows.length === 0 ? [] : [make('table', {}, ...rows)]
+      make('td', { text: typeOf(field) }), make('td', {}, ...worded(field.description))))
+  return rows.length === 0 ? [] : [make('div', { className: 'scrolls', tabIndex: 0, role: 'group', ariaLabel: 'Fields' }, make('table', {}, ...rows))]
 }
 
 /** The body, with the first model in place of the word for one. */
@@ -68,10 +80,10 @@ function tryOut(method, path, operation) {
   if (operation.requestBody !== undefined && content['application/json'] === undefined) {
     return [make('p', { text: 'It takes a form: ' + Object.keys(content).join(', ') })]
   }
-  const inputs = new Map(operation.parameters.filter((each) => each.in === 'path').map(({ name }) => [name, make('input', { placeholder: name })]))
+  const inputs = new Map(operation.parameters.filter((each) => each.in === 'path').map(({ name }) => [name, make('input', { placeholder: name, ariaLabel: name })]))
   const example = JSON.stringify(content['application/json']?.example ?? {}, null, 2)
-  const body = content['application/json'] === undefined ? undefined : make('textarea', { value: example, rows: example.split('\n').length + 1 })
-  const output = make('pre')
+  const body = content['application/json'] === undefined ? undefined : make('textarea', { ariaLabel: 'Body', value: example, rows: example.split('\n').length + 1 })
+  const output = make('pre', { tabIndex: 0 })
   const button = make('button', { text: 'Send', onclick: () => send(method, path, inputs, body, output) })
   return [...inputs.values(), ...(body === undefined ? [] : [body]), button, output]
 }
@@ -93,7 +105,7 @@ function detailsOf(method, path, operation) {
 }
 
 function entryOf(method, path, operation) {
-  const summary = make('summary', {}, make('b', { text: method }), ' ', make('code', { text: path }), ' ', operation.summary)
+  const summary = make('summary', {}, make('b', { text: method }), ' ', make('code', { text: path }), ' ', ...worded(operation.summary))
   const entry = make('details', { id: operation.operationId }, summary)
   entry.addEventListener('toggle', () => {
     if (entry.open && entry.children.length === 1) entry.append(...detailsOf(method, path, operation))
@@ -106,14 +118,14 @@ async function show() {
   const { info, tags, paths, components } = await response.json()
   schemas = components.schemas
   find('title').textContent = info.title + ' ' + info.version
-  find('about').textContent = info.description
+  find('about').replaceChildren(...described(info.description))
   const all = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })))
   const groups = [...tags, { name: 'Others', description: '' }]
   for (const { name, description } of groups) {
     const entries = all.filter(({ operation }) => (operation.tags?.[0] ?? 'Others') === name)
     if (entries.length === 0) continue
-    find('routes').append(make('section', {}, make('h2', { text: name }), make('p', { text: description }),
+    find('routes').append(make('section', {}, make('h2', { text: name }), make('p', {}, ...worded(description)),
       ...entries.map(({ method, path, operation }) => entryOf(method, path, operation))))
   }
   const wanted = document.getElementById(location.hash.slice(1))
@@ -133,25 +145,64 @@ show().catch((error) => {
 })
 `
 
+/** In the style of the page at `/`: the colours are those of web/src/styles/base.css. */
 const style = `
-:root { color-scheme: light dark }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 1rem auto; padding: 0 1rem }
-#about, pre { white-space: pre-wrap; overflow-wrap: anywhere }
-details { border: 1px solid #8886; border-radius: 4px; margin: 4px 0; padding: 4px 8px }
-summary b { display: inline-block; width: 5em }
-textarea, table { width: 100%; box-sizing: border-box; font-family: ui-monospace, monospace }
-table { border-collapse: collapse; font-size: 13px }
-td { border-top: 1px solid #8886; padding: 2px 6px; vertical-align: top; overflow-wrap: anywhere }
-td:last-child { font-family: system-ui, sans-serif; width: 55% }
+:root {
+  color-scheme: light dark;
+  --bg: light-dark(#ffffff, #131619);
+  --raised: light-dark(#f5f6f8, #1b1f23);
+  --sunken: light-dark(#eceef1, #0d0f11);
+  --line: light-dark(#dde0e4, #2c3238);
+  --edge: light-dark(#878f99, #707a84);
+  --text: light-dark(#1a1e23, #e7eaed);
+  --muted: light-dark(#58616c, #9ca6b0);
+  --accent: light-dark(#0a5bc4, #74b3ff);
+}
+:root[data-theme="light"] { color-scheme: light }
+:root[data-theme="dark"] { color-scheme: dark }
+*, ::before, ::after { box-sizing: border-box }
+body { margin: 0; background: var(--bg); color: var(--text); font: 14px/20px system-ui, sans-serif }
+header {
+  position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; align-items: center; gap: 8px 12px; min-height: 52px;
+  padding: 8px 20px; background: var(--bg); border-bottom: 1px solid var(--line);
+}
+h1 { margin: 0; font-size: 16px; line-height: 24px }
+h2 { margin: 24px 0 4px; font-size: 16px; line-height: 24px }
+h4 { margin: 12px 0 4px; font-size: 13px }
+b, h1, h2, h4 { font-weight: 600 }
+p, ul { margin: 8px 0; max-width: 72ch }
+ul { padding-left: 24px }
+main { padding: 8px 20px 48px; max-width: 1100px }
+a { color: var(--accent); text-underline-offset: 2px }
+.space { flex: 1 }
+input, textarea, button { min-height: 32px; padding: 5px 10px; border: 1px solid var(--edge); border-radius: 6px; background: var(--bg); color: inherit; font: inherit }
+header input { flex: 0 1 240px; min-width: 120px }
+input::placeholder { color: var(--muted); opacity: 1 }
+button { cursor: pointer }
+button:hover { background: var(--sunken) }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px }
+details { border: 1px solid var(--line); border-radius: 6px; margin: 4px 0 }
+details[open] { padding: 0 12px 12px }
+summary { padding: 6px 12px; cursor: pointer; overflow-wrap: anywhere }
+details[open] summary { margin: 0 -12px 8px; background: var(--raised); border-radius: 6px }
+summary b { display: inline-block; min-width: 5em }
+code, pre, textarea { font: 13px/20px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace }
+pre { margin: 8px 0 0; max-height: 480px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere }
+textarea { display: block; width: 100%; margin-bottom: 8px; resize: vertical }
+.scrolls { overflow-x: auto }
+table { width: 100%; border-collapse: collapse; font-size: 13px }
+td { padding: 6px 12px 6px 0; border-top: 1px solid var(--line); vertical-align: top }
+td:last-child { min-width: 24ch; width: 55% }
+@media (max-width: 719px) { header, main { padding-inline: 12px } input, textarea, button { min-height: 40px; font-size: 16px } }
 `
 
 /** A page about every route that needs no address outside this server. Its URLs are relative: a proxy may serve it below a prefix. */
 export const docsPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Dragoman: API</title>
 <meta name="viewport" content="width=device-width"><style>${style}</style></head><body>
-<h1 id="title">Dragoman</h1><p id="about">Reading openapi.json …</p>
-<p><a href="openapi.json">openapi.json</a> <input id="filter" type="search" placeholder="Filter the routes">
-<input id="key" type="password" placeholder="API key, if one is needed" autocomplete="off"></p>
-<main id="routes"></main><script>${script}</script></body></html>
+<header><h1 id="title">Dragoman</h1><a href="./">Chat</a><a href="openapi.json">openapi.json</a><span class="space"></span>
+<input id="filter" type="search" placeholder="Filter the routes" aria-label="Filter the routes">
+<input id="key" type="password" placeholder="API key, if one is needed" aria-label="API key" autocomplete="off"></header>
+<main><div id="about">Reading openapi.json …</div><div id="routes"></div></main><script>${script}</script></body></html>
 `
 
 const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`

@@ -79,7 +79,7 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     await write(page, script({ raw }))
     await facts(page).waitFor()
     const answer = answers(page)
-    expect(await answer.locator('h3').textContent()).toBe('Head <img src=x onerror="window.pwned=1">')
+    expect(await answer.locator('h2').textContent()).toBe('Head <img src=x onerror="window.pwned=1">')
     expect(await answer.locator('script, iframe, svg:not(button svg), img, [onclick], [onerror], [id], [style]').count()).toBe(0)
     expect(await answer.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')).sort())).toEqual(
       expect.arrayContaining(['https://evil.example/x.png', 'https://ok.example/']),

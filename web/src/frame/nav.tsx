@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { useState } from 'preact/hooks'
 import { allows, apiKey, asksForKey, useKey } from '../api/session.ts'
 import { frameTexts } from '../texts/frame.ts'
 import { icons } from '../ui/icons.tsx'
@@ -17,6 +18,7 @@ function toggleNarrow(): void {
 
 /** The column of places; below 720 px, a bar at the bottom. */
 export function Nav({ current }: { readonly current: Page | undefined }) {
+  const [showsMore, setShowsMore] = useState(false)
   const ThemeIcon = icons[theme.value]
   const NarrowIcon = isNarrow.value ? icons.wide : icons.narrow
   const tool = (label: string, Icon: typeof ThemeIcon, act: () => void) => (
@@ -26,7 +28,7 @@ export function Nav({ current }: { readonly current: Page | undefined }) {
     </button>
   )
   return (
-    <nav class="nav" aria-label={frameTexts.places}>
+    <nav class="nav" aria-label={frameTexts.places} data-more={showsMore ? '' : undefined}>
       <div class="nav-name">
         <Mark />
         <span class="nav-word">{frameTexts.name}</span>
@@ -45,14 +47,24 @@ export function Nav({ current }: { readonly current: Page | undefined }) {
               </li>
             )
           })}
+        <li class="nav-more">
+          <button type="button" class="nav-item" aria-expanded={showsMore} onClick={() => setShowsMore(!showsMore)}>
+            <icons.more />
+            <span class="nav-word">{frameTexts.more}</span>
+          </button>
+        </li>
       </ul>
       <div class="nav-tools">
+        <a class="nav-item" href="docs" title={frameTexts.api}>
+          <icons.code />
+          <span class="nav-word">{frameTexts.api}</span>
+        </a>
         {apiKey.value !== undefined && tool(frameTexts.signIn.leave, icons.person, signOut)}
         {tool(frameTexts.keys, icons.help, () => {
           showsKeys.value = true
         })}
         {tool(frameTexts.theme[theme.value], ThemeIcon, nextTheme)}
-        {tool(isNarrow.value ? frameTexts.wide : frameTexts.narrow, NarrowIcon, toggleNarrow)}
+        <div class="nav-width">{tool(isNarrow.value ? frameTexts.wide : frameTexts.narrow, NarrowIcon, toggleNarrow)}</div>
       </div>
     </nav>
   )

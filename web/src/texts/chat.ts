@@ -66,6 +66,7 @@ export const chatTexts = {
   settings: 'Settings',
   closeSettings: 'Close the settings',
   beside: 'A second model beside this one',
+  besideWord: 'Second model',
   single: 'Close this side',
   welcome: 'Ask the model something',
   examples: [
@@ -100,8 +101,10 @@ export const chatTexts = {
   cancel: 'Cancel',
   regenerate: 'Answer again',
   branch: 'New conversation from here',
+  branchWord: 'From here',
   code: 'As code',
   tokens: 'Tokens and their probabilities',
+  tokensWord: 'Tokens',
   text: 'Text',
   branchOf: (at: number, of: number) => `Branch ${at} of ${of}`,
   previousBranch: 'Previous branch',

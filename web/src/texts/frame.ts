@@ -7,6 +7,8 @@ export const frameTexts = {
   wide: 'Show names',
   theme: { system: 'Colours: system', light: 'Colours: light', dark: 'Colours: dark' },
   keys: 'Keyboard',
+  api: 'API',
+  more: 'More',
   keyList: [
     ['/', 'to the filter'],
     ['n', 'new chat'],

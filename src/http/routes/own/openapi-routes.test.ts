@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createJudge, type OpenapiDocument, operationsOf } from '../../../../test/support/http/openapi-judge.ts'
@@ -199,6 +200,15 @@ describe('GET /docs', () => {
     expect(headers['content-type']).toBe('text/html; charset=utf-8')
     expect(headers['cross-origin-opener-policy']).toBe('same-origin')
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; connect-src 'self'; script-src 'sha256-/)
+  })
+
+  test('has the colours of the page, and leads to it', async () => {
+    const { body } = await openTestServer().app.inject({ url: '/docs' })
+    const page = await readFile('web/src/styles/base.css', 'utf8')
+    const colours = body.match(/--\w+: light-dark\([^)]+\)/g) ?? []
+    expect(colours.length).toBeGreaterThan(7)
+    for (const colour of colours) expect(page).toContain(`${colour};`)
+    expect(body).toContain('<a href="./">Chat</a>')
   })
 
   test.each(['/docs/', '/docs/?x=1'])('%s leads to the page, whose URLs are relative', async (url) => {

@@ -86,11 +86,10 @@ export function Chat() {
           </button>
         }
       >
-        <HeadButton name={chatTexts.code} icon="code" isMore onClick={() => setShowsCode(true)} />
+        <HeadButton name={chatTexts.code} icon="code" onClick={() => setShowsCode(true)} />
         <HeadButton
           name={chatTexts.exportOne}
           icon="down"
-          isMore
           onClick={() => {
             const all = open.map((side) => side.value)
             void exportTo('json', all)
@@ -98,6 +97,7 @@ export function Chat() {
         />
         <HeadButton
           name={chatTexts.beside}
+          word={chatTexts.besideWord}
           icon="columns"
           isPressed={query.beside !== undefined}
           onClick={() =>
@@ -272,24 +272,26 @@ function ask(conversation: Signal<Conversation>, text: string, attachments: read
 type HeadButtonProps = {
   readonly name: string
   readonly icon: IconName
+  /** A shorter name, to be shown; it is in the name. */
+  readonly word?: string
   readonly isPressed?: boolean
-  /** Left out on small screens. */
-  readonly isMore?: true
   readonly onClick: () => void
 }
 
-function HeadButton({ name, icon, isPressed, isMore, onClick }: HeadButtonProps) {
+/** With its name where there is room. */
+function HeadButton({ name, word = name, icon, isPressed, onClick }: HeadButtonProps) {
   const Shape = icons[icon]
   return (
     <button
       type="button"
-      class={isMore ? 'icon-button head-more' : 'icon-button'}
+      class="icon-button head-button"
       aria-label={name}
       title={name}
       aria-pressed={isPressed}
       onClick={onClick}
     >
       <Shape />
+      <span class="head-name">{word}</span>
     </button>
   )
 }

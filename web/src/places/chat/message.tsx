@@ -84,7 +84,7 @@ function UserMessage({ conversation, message, model, onBranch }: MessageProps) {
         </time>
         <CopyButton text={text} what={chatTexts.copyMessage} />
         <Action name={chatTexts.edit} icon="edit" onClick={() => setEditing(true)} />
-        <Action name={chatTexts.branch} icon="branch" onClick={() => onBranch(message)} />
+        <Action name={chatTexts.branch} word={chatTexts.branchWord} icon="branch" onClick={() => onBranch(message)} />
         <Remove conversation={conversation} message={message} />
         {message.isEdited === true && <span class="small muted">{chatTexts.edited}</span>}
       </div>
@@ -210,12 +210,23 @@ function Answer({ conversation, message: kept, model, onBranch, onCompare }: Mes
           <CopyButton text={text} what={chatTexts.copyMessage} />
           <Action name={chatTexts.regenerate} icon="again" onClick={again} />
           <Action name={chatTexts.editAnswer} icon="edit" onClick={() => setEditing(true)} />
-          <Action name={chatTexts.branch} icon="branch" onClick={() => onBranch(kept)} />
-          <Action name={chatTexts.compare} icon="columns" onClick={() => onCompare(kept)} />
+          <Action name={chatTexts.branch} word={chatTexts.branchWord} icon="branch" onClick={() => onBranch(kept)} />
+          <Action name={chatTexts.compare} word={chatTexts.besideWord} icon="columns" onClick={() => onCompare(kept)} />
           <Remove conversation={conversation} message={kept} />
-          <Action name={`${chatTexts.code}: curl`} icon="code" onClick={() => void copyText(curl(), 'the curl line')} />
+          <Action
+            name={`${chatTexts.code}: curl`}
+            word="curl"
+            icon="code"
+            onClick={() => void copyText(curl(), 'the curl line')}
+          />
           {tokens !== undefined && (
-            <Action name={chatTexts.tokens} icon="tokens" isPressed={showsTokens} onClick={() => setShowsTokens(!showsTokens)} />
+            <Action
+              name={chatTexts.tokens}
+              word={chatTexts.tokensWord}
+              icon="tokens"
+              isPressed={showsTokens}
+              onClick={() => setShowsTokens(!showsTokens)}
+            />
           )}
         </div>
       )}
@@ -249,13 +260,21 @@ function Remove({ conversation, message }: Pick<MessageProps, 'conversation' | '
   )
 }
 
-type ActionProps = { readonly name: string; readonly icon: IconName; readonly isPressed?: boolean; readonly onClick: () => void }
+type ActionProps = {
+  readonly name: string
+  /** Shown beside an icon that not everybody knows; it is in the name. */
+  readonly word?: string
+  readonly icon: IconName
+  readonly isPressed?: boolean
+  readonly onClick: () => void
+}
 
-function Action({ name, icon, isPressed, onClick }: ActionProps) {
+function Action({ name, word, icon, isPressed, onClick }: ActionProps) {
   const Shape = icons[icon]
   return (
     <button type="button" class="icon-button" aria-label={name} title={name} aria-pressed={isPressed} onClick={onClick}>
       <Shape />
+      {word !== undefined && <span class="action-word">{word}</span>}
     </button>
   )
 }

@@ -97,7 +97,7 @@ export class BlockSplitter {
 
 /** Characters of a list or a table after which the next line begins another block. */
 const longPart = 4000
-/** Lines after which a formula that does not end is none. */
+/** Lines after which a formula that does not end is text. */
 const longestFormula = 60
 
 export function startsFence(block: string): boolean {

@@ -14,6 +14,8 @@ document.addEventListener('copy', copySources)
 /** Draws a formula as MathML; undefined: it is not TeX that the library knows. */
 export function drawFormula({ tex, isDisplay }: Formula): HTMLElement | undefined {
   const room = Object.assign(document.createElement('span'), { className: isDisplay ? 'formula display' : 'formula' })
+  // A long one scrolls on a small screen, also by keyboard.
+  if (isDisplay && tex.length > 40) Object.assign(room, { tabIndex: 0, role: 'group', ariaLabel: 'formula' })
   try {
     temml.render(tex, room, { displayMode: isDisplay, throwOnError: true, wrap: 'tex', maxSize: [50, 50] })
   } catch {

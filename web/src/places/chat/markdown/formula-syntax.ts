@@ -151,7 +151,7 @@ function textTokenizer(isLast: boolean, unended: Unended) {
         return afterDollar
       }
       if (code === dollar) return nok(code)
-      // $HOME/$USER and US$5 are no formulas.
+      // $HOME/$USER and US$5 are text.
       if (closing === '$' && (isSpace(code) || isLineEnd(code) || isLetterOrDigit(previous))) return nok(code)
       return inside(code)
     }

@@ -54,7 +54,7 @@ export type Formula = { readonly tex: string; readonly isDisplay: boolean }
 
 const ends: Readonly<Record<string, string>> = { '\\(': '\\)', '\\[': '\\]', $$: '$$', $: '$' }
 
-/** What a formula has between its delimiters; undefined: its end is missing. */
+/** The part between the delimiters; undefined: the end is missing. */
 export function readSource(source: string): Formula | undefined {
   const begin = source.startsWith('$') && !source.startsWith('$$') ? '$' : source.slice(0, 2)
   const end = ends[begin] ?? begin

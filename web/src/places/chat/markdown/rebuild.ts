@@ -2,14 +2,15 @@ import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
 import { formulaElement } from './formula.ts'
 import { formulas, formulasHtml } from './formula-syntax.ts'
+import { notes, notesHtml } from './note-syntax.ts'
 
-/** The allowed elements of Markdown, and their names here: headings are below those of the page. */
+/** The allowed elements of Markdown, and their names here: headings are below that of the page. */
 const elements: Readonly<Record<string, string>> = {
   p: 'p',
-  h1: 'h3',
-  h2: 'h4',
-  h3: 'h5',
-  h4: 'h6',
+  h1: 'h2',
+  h2: 'h3',
+  h3: 'h4',
+  h4: 'h5',
   h5: 'h6',
   h6: 'h6',
   em: 'em',
@@ -29,6 +30,7 @@ const elements: Readonly<Record<string, string>> = {
   tr: 'tr',
   th: 'th',
   td: 'td',
+  sup: 'sup',
 }
 
 /**
@@ -38,7 +40,10 @@ const elements: Readonly<Record<string, string>> = {
 export function renderMarkdown(block: string, isLast: boolean): DocumentFragment {
   const template = document.createElement('template')
   // The content of a template is inert until it is rebuilt from the list above.
-  template.innerHTML = micromark(block, { extensions: [gfm(), formulas(isLast)], htmlExtensions: [gfmHtml(), formulasHtml] })
+  template.innerHTML = micromark(block, {
+    extensions: [gfm(), notes, formulas(isLast)],
+    htmlExtensions: [gfmHtml(), notesHtml, formulasHtml],
+  })
   const made = document.createDocumentFragment()
   rebuild(template.content, made)
   return made
@@ -54,7 +59,10 @@ function rebuild(from: Node, into: Node): void {
 function rebuildElement(from: Element, into: Node): void {
   const tag = from.localName
   if (tag === 'img') return void into.appendChild(link(from.getAttribute('src') ?? '', from.getAttribute('alt') || 'picture'))
-  if (tag === 'input') return void into.appendChild(document.createTextNode(from.hasAttribute('checked') ? '☑ ' : '☐ '))
+  if (tag === 'input') {
+    if (into instanceof Element) into.closest('li')?.classList.add('task')
+    return void into.appendChild(document.createTextNode(from.hasAttribute('checked') ? '☑' : '☐'))
+  }
   if (tag === 'a') {
     const made = link(from.getAttribute('href') ?? '', '')
     rebuild(from, made)
@@ -64,6 +72,7 @@ function rebuildElement(from: Element, into: Node): void {
   const name = Object.hasOwn(elements, tag) ? elements[tag] : undefined
   if (name === undefined) return void rebuild(from, into)
   const made = document.createElement(name)
+  if (tag === 'sup') made.className = from.className
   const align = from.getAttribute('align')
   if (align === 'right' || align === 'center') made.className = align
   if (made instanceof HTMLOListElement) made.start = Number(from.getAttribute('start') ?? 1)

@@ -57,7 +57,7 @@ function paintNext(): void {
   frame = queue.length > 0 ? requestAnimationFrame(paintNext) : 0
   const place = piece === undefined ? undefined : places.get(piece)
   if (piece === undefined || place === undefined) return
-  // What a reader selects stays selected.
+  // A reader's selection stays.
   const selection = getSelection()
   if (selection !== null && !selection.isCollapsed && selection.containsNode(piece, true)) {
     document.addEventListener('selectionchange', () => nearby.observe(piece), { once: true })

@@ -1,4 +1,4 @@
-/** What is told apart by colour; each has a custom property in `styles/base.css`. */
+/** Kinds of words in code, each with its colour in `styles/markdown.css`. */
 export const codeKinds = [
   'plain',
   'keyword',
