@@ -5,6 +5,7 @@ import { createSandboxTools } from '../app/generating/tools.ts'
 import { printableLines } from '../app/log/printable.ts'
 import { installedLlamaPackage } from '../app/models/llama-package.ts'
 import { expectedContext, roomFor } from '../app/models/memory-sharing.ts'
+import { expectedPlacement } from '../app/models/placement.ts'
 import { connectStore, describeStore } from '../app/state/configured-store.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
@@ -56,11 +57,13 @@ async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<F
     const { home, models } = loaded
     yield { name: 'configuration', result: 'ok', detail: `models: ${models.map(({ id }) => id).join(', ')}` }
     for (const detail of await absentHere(loaded, process.env)) yield { name: 'configuration', result: 'fail', detail }
-    yield await checkBackend(home)
+    const { gpus, ...backend } = await checkBackend(home)
+    yield backend
     yield await checkHome(home)
     yield await checkStore(loaded)
     yield* checkMedia(loaded)
     yield* checkContexts(loaded)
+    yield* checkPlacements(loaded, gpus)
     yield* checkSandbox(loaded)
   }
   for (const finding of slow) yield await finding
@@ -71,20 +74,22 @@ function formatFinding({ name, result, detail, advice }: Finding): string {
   return `${mark} ${name.padEnd(14)} ${detail}${advice === undefined ? '' : `\n${' '.repeat(17)}${advice}`}`
 }
 
-async function checkBackend(home: string): Promise<Finding> {
+async function checkBackend(home: string): Promise<Finding & { readonly gpus: readonly Gpu[] | undefined }> {
   const enginePath = await installedLlamaPackage(home)
   if (enginePath === 'missing')
-    return { name: 'llama.cpp', result: 'ok', detail: 'is installed with the first model that needs it' }
+    return { name: 'llama.cpp', result: 'ok', detail: 'is installed with the first model that needs it', gpus: undefined }
   const backend = await findBackend({
     modelPath: builtinModel.path,
     enginePath: enginePath === 'beside' ? undefined : enginePath,
   })
   if ('failure' in backend) {
     const advice = 'reinstall with `npm ci`; with a GPU build, see docs/gpu.md; without a prebuilt llama.cpp, use a remote engine'
-    return { name: 'llama.cpp', result: 'fail', detail: backend.failure, advice }
+    return { name: 'llama.cpp', result: 'fail', detail: backend.failure, advice, gpus: undefined }
   }
-  const gpu = backend.gpu === 'none' ? 'no GPU build or no GPU' : `${backend.gpu}: ${backend.devices.join(', ')}`
-  return { name: 'llama.cpp', result: 'ok', detail: `computes; ${backend.mathCores} CPU cores; ${gpu}` }
+  const { gpus } = backend
+  const names = gpus.map(({ name, description, freeBytes }) => `${name} (${description}, ${formatBytes(freeBytes)} free)`)
+  const gpu = backend.gpu === 'none' ? 'no GPU build or no GPU' : `${backend.gpu}: ${names.join(', ')}`
+  return { name: 'llama.cpp', result: 'ok', detail: `computes; ${backend.mathCores} CPU cores; ${gpu}`, gpus }
 }
 
 async function checkHome(home: string): Promise<Finding> {
@@ -150,6 +155,31 @@ async function* checkContexts({ models, home, memory }: LoadedConfig): AsyncGene
     const advice = 'it does not fit into memory.budget: choose a smaller quantization, or raise it'
     const detail = `${model.id}: ${describeContext(choice)}`
     yield { name: 'context', result, detail, ...(result === 'warn' && { advice }) }
+  }
+}
+
+type Gpu = Extract<Awaited<ReturnType<typeof findBackend>>, { gpu: string }>['gpus'][number]
+
+/** Where the weights of models of the embedded engine will be, if a GPU is here or a model names one. `gpus`: undefined while unknown. */
+async function* checkPlacements(
+  { models, home, memory }: LoadedConfig,
+  gpus: readonly Gpu[] | undefined,
+): AsyncGenerator<Finding, void, void> {
+  if (gpus === undefined) return
+  const name = 'placement'
+  for (const model of models) {
+    if (model.engine !== 'llama') continue
+    const absent = model.devices?.find((device) => gpus.every((gpu) => gpu.name !== device))
+    if (absent !== undefined) {
+      const advice = `llama.cpp finds ${gpus.map((gpu) => gpu.name).join(', ') || 'no GPU'} here: change \`devices\``
+      yield { name, result: 'fail', detail: `${model.id}: there is no device ${absent}`, advice }
+      continue
+    }
+    const used = gpus.filter((gpu) => model.devices?.includes(gpu.name) !== false)
+    const file = used.length === 0 ? undefined : await locateModelFile(model.source, home)
+    const room = roomFor(budgetBytes(memory.budget), models.length)
+    const detail = file && (await expectedPlacement(model, { path: file.path, room, gpus: used }).catch(() => undefined))
+    if (detail !== undefined) yield { name, result: 'ok', detail: `${model.id}: ${detail}` }
   }
 }
 

@@ -33,6 +33,7 @@ import {
   sha256,
   sources,
 } from './sections/model-fields.ts'
+import { placementFields, placementProblem } from './sections/placement-fields.ts'
 import { remoteModel } from './sections/remote-schema.ts'
 import { runtimes } from './sections/runtimes-schema.ts'
 import { sampling } from './sections/sampling-schema.ts'
@@ -76,6 +77,7 @@ const llamaModel = z
           'interrupted. More makes prompts beside streams faster on slow processors, where a step of 64 tokens takes longer.',
       ),
     gpuLayers: gpuLayers.exactOptional().describe('Layers that run on the GPU: a number, `auto` (what fits) or `max`.'),
+    ...placementFields,
     flashAttention: z.boolean().default(true).describe('Faster attention that needs less memory.'),
     rope: rope.exactOptional(),
     speculation: speculation.exactOptional(),
@@ -100,6 +102,9 @@ const llamaModel = z
   .check(({ value, issues }) => {
     const message = cacheProblem(value)
     if (message !== undefined) issues.push({ code: 'custom', path: ['cacheTypeV'], message, input: value.cacheTypeV })
+    const contradiction = placementProblem(value)
+    if (contradiction !== undefined)
+      issues.push({ code: 'custom', path: ['mainGpu'], message: contradiction, input: value.mainGpu })
     if (value.draft === undefined || value.speculation === undefined) return
     const both = 'cannot be used together with `speculation`: remove one of them'
     issues.push({ code: 'custom', path: ['draft'], message: both, input: value.draft })

@@ -14,6 +14,7 @@ import { describeContext } from '../../registry/gguf/choose-context.ts'
 import { requireReadableGguf } from '../../registry/gguf/require-gguf.ts'
 import { ensureLlamaPackage } from './llama-package.ts'
 import { defaultContext, type MemorySharing, workerNeed } from './memory-sharing.ts'
+import { placementOf, weightsToFit } from './placement.ts'
 import type { Senses } from './senses/senses.ts'
 import { readText } from './templates/read-model-template.ts'
 import type { findTemplateByName } from './templates/template-by-name.ts'
@@ -59,9 +60,10 @@ export function createLlama(
         ...(isRead && { sensesPath }),
       }
       const context = plan.contextLength === undefined ? await defaultContext(plan, sharing.room()) : undefined
-      if (context === undefined) return plan
-      log.info({ model: id }, `context: ${describeContext(context)}`)
-      return { ...plan, longestContext: context.contextLength }
+      if (context !== undefined) log.info({ model: id }, `context: ${describeContext(context)}`)
+      const complete = { ...plan, ...(context !== undefined && { longestContext: context.contextLength }) }
+      const weights = await weightsToFit(complete)
+      return weights === undefined ? complete : { ...complete, weights }
     },
     need: workerNeed,
     hasProjector: config.mmproj !== 'none',
@@ -90,6 +92,7 @@ async function planOf(
     ...(threads !== undefined && { threads }),
     ...(batchSize !== undefined && { batchSize }),
     ...(gpuLayers !== undefined && { gpuLayers }),
+    ...placementOf(config),
     ...(rope !== undefined && { rope }),
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),

@@ -14,6 +14,7 @@ import { usualContext } from '../../registry/gguf/memory-need.ts'
 import { readProjector } from '../../registry/gguf/read-projector.ts'
 import type { FindTemplate, LocateFiles } from './create-llama-engine.ts'
 import { defaultContext, type MemorySharing, promptCacheBytes, serverNeed } from './memory-sharing.ts'
+import { placementOf } from './placement.ts'
 
 type LlamaServerParts = {
   readonly log: Logger
@@ -93,6 +94,7 @@ function planOf(config: LlamaServerModelConfig, files: ModelFiles): Omit<ServerP
     extraArguments: args,
     ...(threads !== undefined && { threads }),
     ...(gpuLayers !== undefined && { gpuLayers }),
+    ...placementOf(config),
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),
     ...(speculation !== undefined && { speculation }),

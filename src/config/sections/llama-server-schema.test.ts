@@ -21,6 +21,12 @@ test.each(['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1', 'iq4_nl', 'q5_0', 'q5_1
   expect(problems({ cacheTypeK: type, cacheTypeV: type })).toEqual([])
 })
 
+test('one GPU and shares of several contradict each other', () => {
+  expect(problems({ mainGpu: 0, tensorSplit: [1, 1] })).toEqual([
+    'mainGpu: cannot be used together with `tensorSplit`, which uses several GPUs: remove one of them',
+  ])
+})
+
 test('another cache type is refused', () => {
   expect(problems({ cacheTypeK: 'q3' })).toHaveLength(1)
 })

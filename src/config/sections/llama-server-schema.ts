@@ -24,6 +24,7 @@ import {
   sha256,
   sources,
 } from './model-fields.ts'
+import { placementFields, placementProblem } from './placement-fields.ts'
 import { refuseArgument, refuseWithAdapters } from './reserved-arguments.ts'
 import { mtp } from './speculation-schema.ts'
 
@@ -35,7 +36,7 @@ const args = z
       if (message !== undefined) issues.push({ code: 'custom', path: [index], message, input: argument })
     }
   })
-  .describe('Further arguments for llama-server, one entry for each word, such as `["--mlock", "--numa", "distribute"]`.')
+  .describe('Further arguments for llama-server, one entry for each word, such as `["--numa", "distribute"]`.')
 
 /** A model that is served by the user's own llama-server. */
 export const llamaServerModel = z
@@ -62,6 +63,7 @@ export const llamaServerModel = z
     slots: count.default(4).describe('Requests that are generated at the same time.'),
     threads: count.exactOptional().describe("CPU threads; absent: llama-server's own choice."),
     gpuLayers: gpuLayers.exactOptional().describe('Layers that run on the GPU: a number, `auto` (what fits) or `max`.'),
+    ...placementFields,
     flashAttention: z
       .union([z.boolean(), z.literal('auto')])
       .default('auto')
@@ -91,6 +93,9 @@ export const llamaServerModel = z
       const both = 'cannot be used together with `draft`, or `--spec-type` in `args`: remove one of them'
       issues.push({ code: 'custom', path: ['speculation'], message: both, input: value.speculation })
     }
+    const contradiction = placementProblem(value)
+    if (contradiction !== undefined)
+      issues.push({ code: 'custom', path: ['mainGpu'], message: contradiction, input: value.mainGpu })
     if (value.adapters === undefined) return
     for (const [index, argument] of value.args.entries()) {
       const instead = refuseWithAdapters(argument)

@@ -15,6 +15,10 @@ const argumentAfter = (name: string, plan: Partial<ServerPlan>) => {
   return all.includes(name) ? all[all.indexOf(name) + 1] : undefined
 }
 
+test('the experts of all layers can stay in the memory of the machine', () => {
+  expect(argumentsOf({ placement: { experts: 'cpu' } })).toContain('--cpu-moe')
+})
+
 test('a server listens on loopback only, and each slot has the whole context length', () => {
   expect(argumentsOf({}).join(' ')).toBe(
     '--host 127.0.0.1 --port 1 --alias x --model /m.gguf --ctx-size 4000 --parallel 4 --flash-attn auto --jinja --slots --metrics --no-webui --no-prefill-assistant --batch-size 512',
@@ -27,6 +31,14 @@ test.each<[name: string, value: string, plan: Partial<ServerPlan>]>([
   ['--gpu-layers', '0', { gpuLayers: 0 }],
   ['--gpu-layers', 'all', { gpuLayers: 'max' }],
   ['--gpu-layers', 'auto', { gpuLayers: 'auto' }],
+  ['--n-cpu-moe', '3', { placement: { experts: 3 } }],
+  ['--device', 'CUDA0,CUDA1', { placement: { devices: ['CUDA0', 'CUDA1'] } }],
+  ['--tensor-split', '3,1', { placement: { tensorSplit: [3, 1] } }],
+  ['--split-mode', 'none', { placement: { mainGpu: 1 } }],
+  ['--main-gpu', '1', { placement: { mainGpu: 1 } }],
+  ['--load-mode', 'none', { placement: { noMmap: true } }],
+  ['--load-mode', 'mmap+mlock', { placement: { lock: true } }],
+  ['--load-mode', 'mlock', { placement: { noMmap: true, lock: true } }],
   ['--flash-attn', 'on', { flashAttention: true }],
   ['--flash-attn', 'off', { flashAttention: false }],
   ['--cache-type-k', 'q8_0', { cacheTypeK: 'q8_0' }],

@@ -12,6 +12,14 @@ export type ServerPlan = {
   readonly slots: number
   readonly threads?: number
   readonly gpuLayers?: number | 'auto' | 'max'
+  readonly placement?: {
+    readonly experts?: number | 'cpu'
+    readonly devices?: readonly string[]
+    readonly tensorSplit?: readonly number[]
+    readonly mainGpu?: number
+    readonly noMmap?: boolean
+    readonly lock?: boolean
+  }
   readonly flashAttention: boolean | 'auto'
   readonly cacheTypeK?: string
   readonly cacheTypeV?: string
@@ -55,6 +63,7 @@ export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentit
     ...option('--mmproj', mmprojPath),
     ...option('--threads', threads),
     ...option('--gpu-layers', layers(gpuLayers)),
+    ...placementOptions(plan),
     ...option('--batch-size', batchSize(plan)),
     ...option('--cache-type-k', plan.cacheTypeK),
     ...option('--cache-type-v', plan.cacheTypeV),
@@ -75,6 +84,19 @@ export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentit
 function specType({ draft, speculation, extraArguments }: ServerPlan): string | undefined {
   if (extraArguments.includes('--spec-type')) return undefined
   return draft !== undefined ? 'draft-simple' : speculation !== undefined ? 'draft-mtp' : undefined
+}
+
+/** Without `experts` and a number of layers, the server itself fits them to the free memory (`--fit`). */
+function placementOptions({ placement = {} }: ServerPlan): string[] {
+  const { experts, devices, tensorSplit, mainGpu, noMmap = false, lock = false } = placement
+  const mode = lock ? (noMmap ? 'mlock' : 'mmap+mlock') : noMmap ? 'none' : undefined
+  return [
+    ...(experts === 'cpu' ? ['--cpu-moe'] : option('--n-cpu-moe', experts)),
+    ...option('--device', devices?.join(',')),
+    ...option('--tensor-split', tensorSplit?.join(',')),
+    ...(mainGpu === undefined ? [] : ['--split-mode', 'none', '--main-gpu', `${mainGpu}`]),
+    ...option('--load-mode', mode),
+  ]
 }
 
 /**

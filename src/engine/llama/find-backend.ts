@@ -4,7 +4,12 @@ import { causeOf } from '../supervise/cause.ts'
 import { forkScript } from './fork-script.ts'
 
 const answerSchema = z.union([
-  z.object({ gpu: z.string(), devices: z.array(z.string()), gpuBytes: z.number(), mathCores: z.number() }),
+  z.object({
+    gpu: z.string(),
+    gpus: z.array(z.object({ name: z.string(), description: z.string(), freeBytes: z.number(), totalBytes: z.number() })),
+    gpuBytes: z.number(),
+    mathCores: z.number(),
+  }),
   z.object({ failure: z.string() }),
 ])
 

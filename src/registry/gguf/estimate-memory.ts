@@ -19,10 +19,10 @@ const defaultCacheBytes = 2
 export type MemorySettings = {
   readonly contextLength: number
   readonly slots: number
-  readonly batchSize?: number
+  readonly batchSize?: number | undefined
   readonly flashAttention: boolean
-  readonly cacheTypeK?: string
-  readonly cacheTypeV?: string
+  readonly cacheTypeK?: string | undefined
+  readonly cacheTypeV?: string | undefined
   /** The most tokens that the model drafts with layers of its own; absent: it does not. */
   readonly headTokens?: number
 }

@@ -47,21 +47,22 @@ export function readGgufSize(begin: Buffer): FromHeader<number> {
     const tensors = cursor.count(leastTensorBytes)
     const alignment = readMetadata(cursor).get('general.alignment') ?? defaultAlignment
     let dataBytes = 0
-    for (let index = 0; index < tensors; index += 1) dataBytes = Math.max(dataBytes, readTensorEnd(cursor))
+    for (let index = 0; index < tensors; index += 1) dataBytes = Math.max(dataBytes, readTensor(cursor).end)
     const step = typeof alignment === 'number' ? Math.max(1, alignment) : defaultAlignment
     const dataStart = Math.ceil(cursor.position / step) * step
     return tensors === 0 ? cursor.position : dataStart + dataBytes
   })
 }
 
-/** The end of a tensor's data, counted from the start of all data. */
-function readTensorEnd(cursor: GgufCursor): number {
-  cursor.skip(cursor.uint64())
+/** A tensor's name, its bytes, and the end of its data, counted from the start of all data. */
+export function readTensor(cursor: GgufCursor): { readonly name: string; readonly bytes: number; readonly end: number } {
+  const name = cursor.key()
   const dimensions = cursor.uint32()
   let values = 1
   for (let index = 0; index < dimensions; index += 1) values *= cursor.uint64()
   const block = blocks[cursor.uint32()]
   const offset = cursor.uint64()
   // At least its offset, if its type is newer than this table.
-  return block === undefined ? offset : offset + Math.ceil(values / block[0]) * block[1]
+  const bytes = block === undefined ? 0 : Math.ceil(values / block[0]) * block[1]
+  return { name, bytes, end: offset + bytes }
 }

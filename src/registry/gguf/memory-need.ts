@@ -107,7 +107,8 @@ function longestThat(most: number, fits: (contextLength: number) => boolean): nu
   return fitting * contextStep
 }
 
-async function readFacts(path: string): Promise<GgufFacts | undefined> {
+/** The facts of a model's file; undefined if its header cannot be read. */
+export async function readFacts(path: string): Promise<GgufFacts | undefined> {
   const handle = await open(path)
   try {
     const found = await readFileHeader(handle, readGgufFacts)

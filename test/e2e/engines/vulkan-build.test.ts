@@ -1,10 +1,15 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { LoadOptions } from '../../../src/engine/llama/channel/ipc.ts'
 import { LlamaEngine } from '../../../src/engine/llama/engine.ts'
 import { findBackend } from '../../../src/engine/llama/find-backend.ts'
+import { readWeights } from '../../../src/registry/gguf/gguf-weights.ts'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { chatRequest, completeChoices } from '../../engine-contract.ts'
+import { encodeSmallModel } from '../../support/llama/random-architectures.ts'
 import { installedFrom } from '../../support/process/test-tools.ts'
 
 /** The build that `npm run gpu -- vulkan` installs, on the GPU or on Mesa's driver for machines without one, which takes part only when it is named. */
@@ -26,7 +31,36 @@ describe.skipIf(!runs)(`llama.cpp's Vulkan build${hint}`, () => {
   afterAll(() => void vi.unstubAllEnvs())
 
   test('computes on the device that it names', async () => {
-    expect(await findBackend({ modelPath, enginePath })).toMatchObject({ gpu: 'vulkan', devices: [expect.stringMatching(/./)] })
+    expect(await findBackend({ modelPath, enginePath })).toMatchObject({
+      gpu: 'vulkan',
+      gpus: [{ name: 'Vulkan0', description: expect.stringMatching(/./) }],
+    })
+  })
+
+  test('keeps the experts of layers in the memory of the machine, as configured or as its free memory requires', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dragoman-experts-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const mixture = join(folder, 'mixture.gguf')
+    await writeFile(mixture, encodeSmallModel('qwen3moe', { width: 256 }))
+    const load = async (options: Partial<LoadOptions>) => {
+      const lines: string[] = []
+      const log = { ...quiet, debug: (_: object, message: string) => void lines.push(message) }
+      const plan = { modelPath: mixture, slots: 1, contextLength: 512, threads: 1, flashAttention: true, ...options }
+      const engine = new LlamaEngine({ id: 'm', locate: async () => ({ ...plan, enginePath }), log })
+      onTestFinished(() => engine.close())
+      const { text } = (await completeChoices(engine, chatRequest('Hi', { maxOutputTokens: 4 }))).choices[0] ?? {}
+      const gpuMib = /Vulkan0 model buffer size = +([\d.]+) MiB/.exec(lines.join('\n'))?.[1]
+      return { text, gpuMib: Number(gpuMib ?? 0) }
+    }
+    const processor = await load({ gpuLayers: 0 })
+    const one = await load({ gpuLayers: 'max', placement: { experts: 1, devices: ['Vulkan0'] } })
+    // More than any GPU has free, but for what is no expert.
+    const huge = { bytes: 2 ** 50, expertBytes: 2 ** 50 }
+    const none = await load({ weights: { layers: [huge, huge], outputBytes: 0, contextBytesOfLayer: 0, workBytes: 0 } })
+    expect([one.text, none.text]).toEqual([processor.text, processor.text])
+    const { layers = [] } = (await readWeights(mixture)) ?? {}
+    expect(one.gpuMib - none.gpuMib).toBeCloseTo((layers[1]?.expertBytes ?? 0) / 2 ** 20, 1)
+    expect(none.gpuMib).toBeGreaterThan(0)
   })
 
   test('answers as the processor does, with log-probabilities that are near', async () => {

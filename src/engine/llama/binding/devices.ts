@@ -9,8 +9,12 @@ const gpus: readonly number[] = [1, 2]
 /** The GPUs that llama.cpp has found, with their memory as it is now. */
 export function gpusOf(library: Devices): Device[] {
   return devicesOf(library)
-    .filter(({ kind }) => gpus.includes(kind))
+    .filter(isGpu)
     .map(({ kind: _, ...device }) => device)
+}
+
+export function isGpu({ kind }: { readonly kind: number }): boolean {
+  return gpus.includes(kind)
 }
 
 /** All that llama.cpp computes on, the processor too. */

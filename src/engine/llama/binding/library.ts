@@ -133,6 +133,7 @@ function ofModels({ get, getWith }: Declare) {
         koffi.unregister(callback)
       }
     },
+    mostDevices: get<() => number>('size_t llama_max_devices()'),
     freeModel: get<(model: Model) => void>('void llama_model_free(void *)'),
     vocabularyOf: get<(model: Model) => Vocabulary>('void *llama_model_get_vocab(void *)'),
     describe: get<(model: Model, to: Bytes, size: number) => number>('int llama_model_desc(void *, void *, size_t)'),
@@ -251,6 +252,8 @@ function ofDevices({ llama, ggml, base }: Record<keyof Libraries, LibraryHandle>
   return {
     /** Reads a flag in a struct: false of zeros, true of ones. llama.cpp asks from its own threads, which cannot call JavaScript. */
     readsFlag: base.symbol('ggml_get_no_alloc') as Pointer,
+    /** The memory of the machine, where weights may stay. */
+    cpuMemory: base.func('void *ggml_backend_cpu_buffer_type()') as () => Pointer,
     deviceCount: ggml.func('size_t ggml_backend_dev_count()') as () => number,
     /** Does nothing: for callbacks that are called from other threads. */
     nothing: llama.symbol('llama_supports_mmap') as Pointer,

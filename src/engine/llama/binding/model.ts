@@ -2,10 +2,10 @@ import { type GgufFileInfo, GgufInsights, type Llama, readGgufFileInfo } from 'n
 import { messageOf } from '../../../contract/errors.ts'
 import { refuseHeads } from './heads-of-file.ts'
 import { type Adapter, type Library, type Model as Native, openLibrary, type Vocabulary } from './library.ts'
+import { type Placement, placementParams } from './placement.ts'
 import { Tokenizer } from './tokenizer.ts'
 
-/** `enum llama_load_mode` and `enum llama_lazy_mode` */
-const loadModes = { none: 0, mmap: 1 }
+/** `enum llama_lazy_mode` */
 const lazyModes = { off: 0 }
 
 export type ModelOptions = {
@@ -14,6 +14,10 @@ export type ModelOptions = {
   readonly gpuLayers?: number | 'auto' | 'max' | undefined
   /** Loads the layers that predict further tokens, too. */
   readonly heads?: boolean
+  /** Absent: as llama.cpp places it. */
+  readonly placement?: Placement | undefined
+  /** The file is read instead of mapped. */
+  readonly noMmap?: boolean | undefined
   readonly onLoadProgress?: ((progress: number) => void) | undefined
 }
 
@@ -59,22 +63,27 @@ export class Model extends Tokenizer {
   }
 
   /** llama.cpp logs why a model cannot be loaded. */
-  static async load(llama: Llama, { modelPath, gpuLayers, heads = false, onLoadProgress }: ModelOptions): Promise<Model> {
+  static async load(
+    llama: Llama,
+    { modelPath, gpuLayers, heads = false, placement = {}, noMmap = false, onLoadProgress }: ModelOptions,
+  ): Promise<Model> {
     const library = openLibrary()
     const fileInfo = await readFile(modelPath)
     if (heads) refuseHeads(fileInfo)
     const fileInsights = await GgufInsights.from(fileInfo, llama)
     const placed = await fileInsights.configurationResolver.resolveModelGpuLayersV2(gpuLayers, {
-      useMmap: llama.supportsMmap ? 'auto' : false,
+      useMmap: llama.supportsMmap && !noMmap ? 'auto' : false,
     })
+    const placing = placementParams(library, placement, { maps: placed.useMmap })
     const params = {
       ...library.modelDefaults(),
+      ...placing.params,
       n_gpu_layers: placed.gpuLayers,
-      load_mode: placed.useMmap ? loadModes.mmap : loadModes.none,
       lazy_mode: lazyModes.off,
       load_mtp: heads,
     }
     const native = await library.loadModel(modelPath, params, (done) => onLoadProgress?.(done))
+    placing.release()
     if (native === null) throw new Error('Failed to load model')
     return new Model({ llama, library, native, fileInfo, fileInsights, gpuLayers: placed.gpuLayers })
   }

@@ -10,6 +10,7 @@ import type { RequestTemplate, TemplateChoice } from '../../../contract/template
 import { draftKinds } from '../../../contract/usage.ts'
 import type { GrammarProgram } from '../../../grammar/run/program.ts'
 import type { FileSampling } from './file-sampling.ts'
+import type { Weights } from './fit-weights.ts'
 import type { ResolvedSampling } from './resolve-sampling.ts'
 import { workerReplySchema, workerRequestSchema } from './worker-requests.ts'
 
@@ -34,6 +35,19 @@ const loadOptionsSchema = z.object({
   /** The longest that a round with a prompt's step may take, in ms. */
   stopWithinMs: z.int().positive().optional(),
   gpuLayers: gpuLayersSchema.optional(),
+  /** Where the weights are; absent parts are decided by the worker. */
+  placement: z
+    .object({
+      experts: z.union([z.literal('cpu'), z.int().nonnegative()]).exactOptional(),
+      devices: z.array(z.string()).exactOptional(),
+      tensorSplit: z.array(z.number()).exactOptional(),
+      mainGpu: z.int().nonnegative().exactOptional(),
+      noMmap: z.boolean().exactOptional(),
+      lock: z.boolean().exactOptional(),
+    })
+    .exactOptional(),
+  /** Weights that are placed as the free memory of the GPUs allows. */
+  weights: z.custom<Weights>(isObject).exactOptional(),
   flashAttention: z.boolean(),
   /** Absent parts come from the file. */
   rope: z

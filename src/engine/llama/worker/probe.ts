@@ -1,6 +1,8 @@
 import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
 import { Context } from '../binding/context.ts'
+import { gpusOf } from '../binding/devices.ts'
+import { openLibrary } from '../binding/library.ts'
 import { Model } from '../binding/model.ts'
 import { Sequence } from '../binding/sequence.ts'
 import { computeAndForget, llamaOptions } from './context/context.ts'
@@ -17,9 +19,9 @@ try {
   const llama = await getLlama({ ...llamaOptions, logLevel: LlamaLogLevel.disabled })
   await computeWith(llama)
   const hasGpu = llama.gpu !== false
-  const devices = hasGpu ? await llama.getGpuDeviceNames() : []
+  const gpus = gpusOf(openLibrary())
   const gpuBytes = hasGpu ? (await llama.getVramState()).total : 0
-  process.send?.({ gpu: hasGpu ? llama.gpu : 'none', devices, gpuBytes, mathCores: llama.cpuMathCores })
+  process.send?.({ gpu: hasGpu ? llama.gpu : 'none', gpus, gpuBytes, mathCores: llama.cpuMathCores })
 } catch (error) {
   process.send?.({ failure: messageOf(error) })
 }

@@ -33,7 +33,9 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       onProgress: (progress) => report({ type: 'loading', progress }),
       onLog: (level, message) => {
         errors.note(level, message)
-        report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : 'debug', message })
+        // Memory that could not be locked is a failed setting, though the model loads.
+        const ordinary = level === 'warn' && message.includes('mlock') ? 'warn' : 'debug'
+        report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : ordinary, message })
       },
       onWarning: (message) => report({ type: 'log', level: 'warn', message }),
     })

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
 import { type Context, isOfInterrupt } from '../../binding/context.ts'
+import { openLibrary } from '../../binding/library.ts'
 import { Model } from '../../binding/model.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
 import { llamaOptions, openContext } from '../context/context.ts'
@@ -27,6 +28,7 @@ import {
   type TemplateParts,
   type TemplateSource,
 } from './model-template.ts'
+import { placeWeights } from './place-weights.ts'
 
 /** A loaded model with its context, as the worker uses it. */
 export type WorkerModel = TemplatePart & {
@@ -77,8 +79,9 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
   let reported = 0
   const model = await Model.load(llama, {
     modelPath: options.modelPath,
-    gpuLayers: options.gpuLayers,
     heads: options.speculation?.type === 'mtp',
+    ...placeWeights(openLibrary(), options),
+    noMmap: options.placement?.noMmap,
     onLoadProgress(progress) {
       if (progress - reported < progressStep && progress < 1) return
       reported = progress

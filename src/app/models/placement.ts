@@ -1,0 +1,69 @@
+import type { LlamaModelConfig } from '../../config/schema.ts'
+import { fitWeights, type Weights } from '../../engine/llama/channel/fit-weights.ts'
+import type { LoadOptions } from '../../engine/llama/channel/ipc.ts'
+import type { ContextRoom } from '../../registry/gguf/choose-context.ts'
+import { estimateMemory, type MemorySettings } from '../../registry/gguf/estimate-memory.ts'
+import { readWeights } from '../../registry/gguf/gguf-weights.ts'
+import { readFacts, usualContext } from '../../registry/gguf/memory-need.ts'
+import { formatBytes } from '../../registry/names/format-bytes.ts'
+import { expectedContext } from './memory-sharing.ts'
+
+type Plan = Pick<LoadOptions, 'modelPath' | 'gpuLayers' | 'placement' | 'longestContext'> &
+  Omit<MemorySettings, 'contextLength'> & { readonly contextLength?: number | undefined }
+
+/** The settings of a model that say where its weights are. */
+export function placementOf({
+  experts,
+  devices,
+  tensorSplit,
+  mainGpu,
+  noMmap,
+  lock,
+}: Pick<LlamaModelConfig, 'experts' | 'devices' | 'tensorSplit' | 'mainGpu' | 'noMmap' | 'lock'>): Pick<
+  LoadOptions,
+  'placement'
+> {
+  const given = Object.entries({ experts, devices, tensorSplit, mainGpu, noMmap, lock }).filter(
+    ([, value]) => value !== undefined,
+  )
+  return given.length === 0 ? {} : { placement: Object.fromEntries(given) }
+}
+
+/**
+ * The weights of a model whose place is chosen by the free memory of GPUs: mixtures of experts, and models on some of the GPUs. Undefined where
+ * the configuration says it, and for others, whose layers node-llama-cpp counts.
+ */
+export async function weightsToFit(plan: Plan): Promise<Weights | undefined> {
+  const { modelPath, gpuLayers = 'auto', placement = {}, longestContext = usualContext, contextLength = longestContext } = plan
+  if (gpuLayers !== 'auto' || placement.experts !== undefined || placement.tensorSplit !== undefined) return undefined
+  const [weights, facts] = await Promise.all([readWeights(modelPath), readFacts(modelPath)])
+  const isMixture = weights?.layers.some(({ expertBytes }) => expertBytes > 0) === true
+  if (weights === undefined || facts === undefined || !(isMixture || placement.devices !== undefined)) return undefined
+  const { contextBytes, workBytes } = estimateMemory(facts, { ...plan, contextLength })
+  return { ...weights, contextBytesOfLayer: Math.ceil(contextBytes / Math.max(1, weights.layers.length)), workBytes }
+}
+
+type Machine = { readonly path: string; readonly room: ContextRoom; readonly gpus: readonly { readonly freeBytes: number }[] }
+
+/** Where the weights of a model will be, in words; undefined where its configuration says it, or node-llama-cpp counts its layers. */
+export async function expectedPlacement(model: LlamaModelConfig, { path, room, gpus }: Machine): Promise<string | undefined> {
+  const context = model.contextLength === undefined ? await expectedContext(model, path, room) : undefined
+  const longestContext = context?.contextLength
+  const weights = await weightsToFit({
+    ...model,
+    ...placementOf(model),
+    modelPath: path,
+    ...(longestContext !== undefined && { longestContext }),
+  })
+  const freeBytes = gpus.reduce((sum, gpu) => sum + gpu.freeBytes, 0)
+  return weights && describeFit(weights, freeBytes)
+}
+
+function describeFit(weights: Weights, freeBytes: number): string {
+  const { gpuLayers, experts, gpuBytes } = fitWeights(weights, freeBytes)
+  const layers = weights.layers.length
+  if (gpuLayers === 0) return `all layers in the memory of the machine: the GPU has ${formatBytes(freeBytes)} free`
+  const which = gpuLayers > layers ? `all ${layers} layers` : `${gpuLayers - 1} of ${layers} layers`
+  const without = experts === 0 ? '' : ` without the experts of ${experts >= layers ? 'all' : `the first ${experts}`} layers`
+  return `${which} on the GPU${without}: about ${formatBytes(gpuBytes)} of ${formatBytes(freeBytes)} free`
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { fitWeights } from './fit-weights.ts'
+
+const rest = { outputBytes: 10, contextBytesOfLayer: 1, workBytes: 5 }
+/** Four layers of 20 bytes, of which experts have 15. */
+const mixture = { ...rest, layers: Array.from({ length: 4 }, () => ({ bytes: 20, expertBytes: 15 })) }
+const dense = { ...rest, layers: Array.from({ length: 4 }, () => ({ bytes: 20, expertBytes: 0 })) }
+/** So that this many bytes may be used. */
+const room = (bytes: number) => Math.ceil(bytes / 0.9)
+
+test.each([
+  ['all of it fits', mixture, 99, { gpuLayers: 5, experts: 0, gpuBytes: 99 }],
+  ['a byte is missing', mixture, 98, { gpuLayers: 5, experts: 1, gpuBytes: 84 }],
+  ['half of the experts fit', mixture, 70, { gpuLayers: 5, experts: 2, gpuBytes: 69 }],
+  ['the experts do not fit', mixture, 39, { gpuLayers: 5, experts: 4, gpuBytes: 39 }],
+  ['two layers fit without their experts', mixture, 30, { gpuLayers: 3, experts: 4, gpuBytes: 27 }],
+  ['nothing fits', mixture, 15, { gpuLayers: 0, experts: 0, gpuBytes: 0 }],
+  ['three layers of a model without experts fit', dense, 80, { gpuLayers: 4, experts: 0, gpuBytes: 78 }],
+])('where %s, the weights are placed so', (_, weights, bytes, fit) => {
+  expect(fitWeights(weights, room(bytes))).toEqual(fit)
+})
