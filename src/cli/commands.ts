@@ -15,6 +15,7 @@ import { addRuntimeCommands } from './runtimes/commands.ts'
 import { type LoadFlags, load as loadModel, ps, unload } from './servers/load.ts'
 import { commandName } from './terminal/command-name.ts'
 import { reportServeFailure } from './terminal/console.ts'
+import { addTuneCommand } from './tune/command.ts'
 
 // Modules that serve models take five times as long to load as those that ask a server: only the commands that need them import them.
 const defaultUrl = 'http://127.0.0.1:7411'
@@ -322,6 +323,7 @@ keys
   .action(async (key: string, { config }: { config?: string }) => withKeys(config, ({ made }) => deleteKey(made, key)))
 
 addRuntimeCommands(program, (config) => load({ config }))
+addTuneCommand(program, (config) => (models) => load({ ...ownServer, logLevel: 'fatal', config, models }))
 
 const config = program
   .command('config')
