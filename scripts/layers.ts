@@ -15,7 +15,7 @@ const forDialects = [...ground, 'dialect/wire', 'dialect/openai']
  * that is not listed may import nothing and be imported by nothing.
  */
 export const allowed: Readonly<Record<string, readonly string[]>> = {
-  '.': ['app', 'config', 'dialect/library', 'engine/fake', ...ground],
+  '.': ['app', 'check', 'config', 'dialect/library', 'engine/fake', ...ground],
   base: [],
   contract: ['base'],
   canonical: ['base', 'contract'],
@@ -185,6 +185,9 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   workers: ground,
   telemetry: ground,
   activity: ground,
+  check: [...ground, 'check/probe', 'check/rows', 'engine/remote/transport'],
+  'check/probe': ground,
+  'check/rows': [...ground, 'check/probe'],
   'media/convert': [...ground, 'documents'],
   // Also in the page: it knows neither Node.js nor the contract.
   documents: [],
@@ -258,6 +261,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   cli: [
     ...ground,
     'app',
+    'check',
     'config',
     'engine/llama',
     'lifecycle',

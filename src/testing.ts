@@ -1,8 +1,10 @@
-// `dragoman/testing`: a model from a script, for tests of agents and clients.
+// `dragoman/testing`: a model from a script, for tests of agents and clients, and a check of any server.
 import { createDragoman } from './app/create-dragoman.ts'
 import type { GenerationRequest } from './contract/request.ts'
 import { createFakeEngine } from './engine/fake/engine.ts'
 import { scriptOf } from './engine/fake/script.ts'
+
+export { type CheckOptions, type CheckReport, type CheckResult, check } from './check/check.ts'
 
 const thinkTags = { open: '<think>', close: '</think>' }
 

@@ -7,6 +7,7 @@ import { protocols } from './agents/agent.ts'
 import { agents } from './agents/agents.ts'
 import { type BatchFlags, cancelBatch, listBatches, runBatch } from './batch.ts'
 import { type CancelFlags, cancel } from './cancel.ts'
+import { addCheckCommand } from './check-command.ts'
 import { type Shell, shells } from './completion/shells.ts'
 import { drain } from './drain.ts'
 import { deleteKey, type KeyPlace, listKeys, type NewKeyFlags, newKey } from './keys.ts'
@@ -238,6 +239,8 @@ program
   .action(async (files: string[], flags: ServerFlags & { readonly all?: boolean }) => {
     process.exitCode = await replay(address(flags), files, flags)
   })
+
+addCheckCommand(program)
 
 const batch = program
   .command('batch')
