@@ -11,7 +11,7 @@ import { addCheckCommand } from './check-command.ts'
 import { type Shell, shells } from './completion/shells.ts'
 import { drain } from './drain.ts'
 import { deleteKey, type KeyPlace, listKeys, type NewKeyFlags, newKey } from './keys.ts'
-import { replay } from './replay.ts'
+import { addReplayCommand } from './replay-command.ts'
 import { addRuntimeCommands } from './runtimes/commands.ts'
 import { type LoadFlags, load as loadModel, ps, unload } from './servers/load.ts'
 import { commandName } from './terminal/command-name.ts'
@@ -230,15 +230,7 @@ program
     process.exitCode = await cancel(address(flags), flags)
   })
 
-program
-  .command('replay')
-  .description('send captured requests (`log.captureFolder`) again, and print the replies')
-  .argument('<file...>', 'files of captured requests')
-  .option('--server <url>', 'the server to send them to', process.env.DRAGOMAN_SERVER ?? defaultUrl)
-  .option('--all', 'also those that their callers were not allowed to make, or left before that was known')
-  .action(async (files: string[], flags: ServerFlags & { readonly all?: boolean }) => {
-    process.exitCode = await replay(address(flags), files, flags)
-  })
+addReplayCommand(program, { defaultUrl: process.env.DRAGOMAN_SERVER ?? defaultUrl, address })
 
 addCheckCommand(program)
 

@@ -46,7 +46,8 @@ export async function replay(
   return isRefused ? 1 : 0
 }
 
-async function readCaptured(file: string): Promise<Captured> {
+/** Reads a file of `log.captureFolder`. Throws `invalid-request` for any other. */
+export async function readCaptured(file: string): Promise<Captured> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new AppError('invalid-request', `${file} cannot be read: ${messageOf(error)}`, { cause: error })
   })

@@ -1,0 +1,35 @@
+import { isObject } from '../base/json.ts'
+import { type Answer, answerIn, type Change, changesOf } from './compare.ts'
+import { type Address, sendAsk } from './send.ts'
+
+/** A captured request of a conversation. */
+export type Turn = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
+
+/** Where a turn is sent; without a model, to the one that it names. */
+export type Side = { readonly address: Address; readonly model?: string }
+
+export type TurnDiff = { readonly before: Answer; readonly after: Answer; readonly changes: readonly Change[] }
+
+/** Conversations, whose replies can be compared. */
+const comparable = /^\/(v1\/(chat\/completions|messages|responses)|api\/chat)(\?|$)/
+
+export const isComparable = (path: string, body: unknown): body is Record<string, unknown> =>
+  comparable.test(path) && isObject(body)
+
+const limitMs = 300_000
+
+/**
+ * Sends one turn to both sides and compares the answers: not streamed and with temperature 0, so that chance is not a change.
+ */
+export async function diffTurn({ path, body }: Turn, before: Side, after: Side): Promise<TurnDiff> {
+  const { stream_options: _, ...rest } = body
+  const repeatable = path.startsWith('/api/')
+    ? { options: { ...(isObject(body.options) && body.options), temperature: 0, seed: 1 } }
+    : { temperature: 0, ...(path.includes('chat') && { seed: 1 }) }
+  const send = async ({ address, model }: Side) => {
+    const asked = { ...rest, stream: false, ...repeatable, ...(model !== undefined && { model }) }
+    return answerIn(await sendAsk(address, { path, body: asked }, { limitMs }))
+  }
+  const [first, second] = [await send(before), await send(after)]
+  return { before: first, after: second, changes: changesOf(first, second, body) }
+}

@@ -1,0 +1,29 @@
+import type { Command } from 'commander'
+import { AppError } from '../contract/errors.ts'
+import { replay } from './replay.ts'
+import type { ServerAddress } from './servers/client.ts'
+
+type Servers = { readonly defaultUrl: string; address(flags: { readonly server: string }): ServerAddress }
+type ReplayFlags = { readonly server: string; readonly all?: boolean; readonly against?: string; readonly diff?: boolean }
+
+/** `dragoman replay`. */
+export function addReplayCommand(program: Command, { defaultUrl, address }: Servers): void {
+  program
+    .command('replay')
+    .description('send captured requests (`log.captureFolder`) again, and print the replies, or compare those of two models')
+    .argument('<file...>', 'files of captured requests; with --diff, also their folder')
+    .option('--server <url>', 'the server to send them to', defaultUrl)
+    .option('--all', 'also those that their callers were not allowed to make, or left before that was known')
+    .option('--against <model>', 'with --diff: another model of the server, or the URL of another server')
+    .option('--diff', 'send conversations to both, and print where the answers differ in more than words')
+    .action(async (files: string[], { against, diff = false, ...flags }: ReplayFlags) => {
+      if (diff !== (against !== undefined))
+        throw new AppError('invalid-request', '--diff compares with a model or a server: give both --diff and --against')
+      if (against === undefined) {
+        process.exitCode = await replay(address(flags), files, flags)
+        return
+      }
+      const { replayDiff } = await import('./replay-diff.ts')
+      process.exitCode = await replayDiff(address(flags), files, against)
+    })
+}

@@ -1,0 +1,62 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { printable } from '../app/log/printable.ts'
+import { changeKinds } from '../check/compare.ts'
+import { diffTurn, isComparable, type Side, type TurnDiff } from '../check/replay-diff.ts'
+import { AppError } from '../contract/errors.ts'
+import { readCaptured } from './replay.ts'
+import type { ServerAddress } from './servers/client.ts'
+
+/** The most turns of a thousand that may change without a failure: what chance does to the same model. */
+const mostChanged = 10
+
+/**
+ * Sends captured conversations to the server and to another model or server, and prints where the answers differ in more than words.
+ * Returns the exit code: 1 if more than one of a hundred does.
+ */
+export async function replayDiff(server: ServerAddress, paths: readonly string[], against: string): Promise<number> {
+  const before: Side = { address: server }
+  const after: Side = /^https?:/.test(against)
+    ? { address: { url: against.replace(/\/+(v1\/*)?$/, ''), apiKey: server.apiKey } }
+    : { address: server, model: against }
+  const diffs: TurnDiff[] = []
+  for (const file of await filesOf(paths)) {
+    const { path, body } = await readCaptured(file)
+    if (!isComparable(path, body)) continue
+    const diff = await diffTurn({ path, body }, before, after)
+    diffs.push(diff)
+    for (const { kind, why } of diff.changes) console.log(printable(`${file}: ${kind}: ${why}`))
+  }
+  const compared = diffs.filter(({ before: { failure } }) => failure === undefined)
+  if (compared.length === 0)
+    throw new AppError(
+      'invalid-request',
+      `none of the ${diffs.length} captured conversations is answered by ${server.url}: there is nothing to compare`,
+    )
+  console.log(summaryOf(compared, diffs.length - compared.length))
+  const changed = compared.filter(({ changes }) => changes.length > 0).length
+  return changed * 1000 > mostChanged * compared.length ? 1 : 0
+}
+
+async function filesOf(paths: readonly string[]): Promise<readonly string[]> {
+  const lists = paths.map(async (path) => {
+    if ((await stat(path).catch(() => undefined))?.isDirectory() !== true) return [path]
+    const names = (await readdir(path)).filter((name) => name.endsWith('.json')).sort()
+    return names.map((name) => join(path, name))
+  })
+  return (await Promise.all(lists)).flat()
+}
+
+function summaryOf(diffs: readonly TurnDiff[], failed: number): string {
+  const count = (kind: string) => diffs.filter(({ changes }) => changes.some((change) => change.kind === kind)).length
+  const kinds = changeKinds.filter((kind) => count(kind) > 0).map((kind) => `${kind} ${count(kind)}`)
+  const sum = (read: (diff: TurnDiff) => number) => diffs.reduce((total, diff) => total + read(diff), 0)
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
+  const changed = diffs.filter(({ changes }) => changes.length > 0).length
+  return [
+    `${changed} of ${diffs.length} turns changed${kinds.length > 0 ? ` (${kinds.join(', ')})` : ''}`,
+    ...(failed > 0 ? [`${failed} not compared: the server did not answer them`] : []),
+    `tokens: ${sum(({ before }) => before.outputTokens)}, then ${sum(({ after }) => after.outputTokens)}`,
+    `time: ${seconds(sum(({ before }) => before.ms))}, then ${seconds(sum(({ after }) => after.ms))}`,
+  ].join('; ')
+}

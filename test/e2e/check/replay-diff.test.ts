@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDragoman } from '../../../src/app/create-dragoman.ts'
+
+const program = join(import.meta.dirname, '../../../dist/cli/program.js')
+/** As a template whose roles, calls and results the model was not trained with. */
+const brokenTemplate = '{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}'
+const tools = [
+  {
+    type: 'function',
+    function: {
+      name: 'get_weather',
+      parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    },
+  },
+]
+const questions = [
+  'What is the weather in %?',
+  'What is the capital of Norway?',
+  'Hello from %!',
+  'Is it warm in % now?',
+  'I am in %. Thanks!',
+]
+const cities = ['Oslo', 'Paris', 'Rome', 'Madrid', 'Berlin', 'Vienna', 'Lisbon', 'Prague', 'Warsaw', 'Athens']
+
+let folder: string
+let dragoman: Awaited<ReturnType<typeof createDragoman>>
+let url: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dragoman-diff-'))
+  const chatTemplate = join(folder, 'broken.jinja')
+  await writeFile(chatTemplate, brokenTemplate)
+  const tiny = { engine: 'llama', source: 'builtin:dragoman-tiny.gguf' } as const
+  dragoman = await createDragoman({
+    config: {
+      server: { port: 0 },
+      builtinModel: false,
+      models: [
+        { id: 'tiny', ...tiny },
+        { id: 'broken', ...tiny, chatTemplate },
+      ],
+    },
+  })
+  url = await dragoman.listen()
+  const turns = cities.flatMap((city) => questions.map((question) => question.replace('%', city)))
+  for (const [index, content] of turns.entries()) {
+    const body = { model: 'tiny', messages: [{ role: 'user', content }], tools, max_tokens: 40, stream: true }
+    await writeFile(
+      join(folder, `${index}.json`),
+      JSON.stringify({ method: 'POST', path: '/v1/chat/completions', headers: {}, body }),
+    )
+  }
+})
+afterAll(async () => {
+  await dragoman.close()
+  await rm(folder, { recursive: true })
+})
+
+async function diffAgainst(model: string): Promise<{ readonly code: number; readonly output: string }> {
+  const args = [program, 'replay', folder, '--against', model, '--diff', '--server', url]
+  const failed = (error: { code: number; stdout: string; stderr: string }) => ({ ...error, stdout: error.stdout + error.stderr })
+  const { stdout, ...rest } = await promisify(execFile)(process.execPath, args).catch(failed)
+  return { code: 'code' in rest ? rest.code : 0, output: stdout }
+}
+
+test('fifty captured turns are the same on the same model', async () => {
+  const { code, output } = await diffAgainst('tiny')
+  expect(output).toMatch(/^0 of 50 turns changed/m)
+  expect(code).toBe(0)
+})
+
+test('a model with a broken template is found with fifty captured turns', async () => {
+  const { code, output } = await diffAgainst('broken')
+  expect(Number(/^(\d+) of 50 turns changed/m.exec(output)?.[1])).toBeGreaterThan(10)
+  expect(output).toMatch(/: calls: get_weather/)
+  expect(code).toBe(1)
+})
