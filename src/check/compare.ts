@@ -4,7 +4,7 @@ import type { Exchange } from './probe/exchange.ts'
 import { at, callsOf, chatContent, listAt, textAt, usageIn } from './probe/read.ts'
 import { messageIn, short, unanswered } from './probe/row.ts'
 
-/** Kinds of changes that a program or its user notices. Other words alone are none. */
+/** Kinds of changes that a program or its user notices. Other words alone are not a change. */
 export const changeKinds = ['form', 'calls', 'schema', 'refusal', 'language', 'length'] as const
 export type ChangeKind = (typeof changeKinds)[number]
 
@@ -96,7 +96,7 @@ const patterns = scripts.map((script) => [script, new RegExp(`\\p{Script=${scrip
 function scriptOf(text: string): string {
   const counts = patterns.map(([script, pattern]) => ({ script, count: text.match(pattern)?.length ?? 0 }))
   const most = counts.reduce((best, one) => (one.count > best.count ? one : best))
-  // A few letters, as in JSON or code, are no language.
+  // A few letters, as in JSON or code, say little of a language.
   return most.count < 10 ? 'Latin' : most.script
 }
 
