@@ -60,7 +60,7 @@ export default {
       { text: 'Protocols', link: '/docs/reference/protocols' },
     ],
     sidebar: [
-      group('Start', docs('install', 'tutorial', 'guides/which-model', 'troubleshooting', 'glossary'), false),
+      group('Start', docs('install', 'tutorial', 'guides/which-model', 'troubleshooting', 'check', 'glossary'), false),
       group(
         'Agents and clients',
         docs('guides/agents', 'guides/open-webui', 'guides/sillytavern', 'page', 'ollama', 'guides/coming-from'),
