@@ -55,6 +55,7 @@ test.each([
   ['so \\(a_', ['\\(a_']],
   ['so $\\frac{1}', ['$\\frac{1}']],
   ['it costs $5 and', []],
+  ['set $MY_VARIABLE to {a}, and *go*', []],
 ])('in the last block, a formula may lack its end: %j', (text, sources) => {
   expect(found(text, true)).toEqual(sources)
   expect(found(text)).toEqual([])

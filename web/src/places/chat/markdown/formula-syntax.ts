@@ -76,11 +76,7 @@ const isLetterOrDigit = (code: Code) => code !== null && code > 0 && /[\p{L}\p{N
 
 /** `5, or 4 (in US`: begins as a number, has words, and nothing of TeX. */
 function isPrice(body: string): boolean {
-  return /^[\d.,]/.test(body) && /\p{L}{2,}/u.test(body) && !hasTex(body)
-}
-
-function hasTex(body: string): boolean {
-  return /[\\^_{}=]/.test(body)
+  return /^[\d.,]/.test(body) && /\p{L}{2,}/u.test(body) && !/[\\^_{}=]/.test(body)
 }
 
 /** Writes characters and line ends as tokens. */
@@ -188,7 +184,8 @@ function textTokenizer(isLast: boolean, unended: Unended) {
     }
 
     function atEnd(code: Code): State | undefined {
-      const mayBeText = closing === '$' && (!hasTex(body) || /^[\d.,]+\s/.test(body))
+      // Such as $5 and, or $MY_VARIABLE.
+      const mayBeText = closing === '$' && (!/[\\^]/.test(body) || /^[\d.,]+\s/.test(body))
       if (!isLast || body.trim() === '' || mayBeText) return noEnd(code)
       writer.end('formula')
       return ok(code)

@@ -22,7 +22,7 @@ const nearby = new IntersectionObserver(
     }
     if (queue.length > 0 && frame === 0) frame = requestAnimationFrame(paintNext)
   },
-  { rootMargin: '800px' },
+  { rootMargin: '800px', scrollMargin: '800px' },
 )
 
 /** Colours the code of a frame, which is complete, in its language. */
