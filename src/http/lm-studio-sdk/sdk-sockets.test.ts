@@ -90,6 +90,8 @@ describe("a socket of LM Studio's SDKs", () => {
     expect(await soon(() => wrong.closed)).toBe(1008)
     const silent = await connect(port, 'system', { type: 'rpcCall', endpoint: 'version', callId: 0 })
     expect(await silent.message(() => true)).toMatchObject({ success: false })
+    const long = await connect(port, 'system', { ...anyone, clientPasskey: 'user'.repeat(2000) })
+    expect(await long.message(() => true)).toMatchObject({ success: false, error: expect.stringContaining('first message') })
   })
 
   test('lets only operators unload, load and fetch models', async () => {

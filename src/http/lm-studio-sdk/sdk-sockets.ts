@@ -22,6 +22,9 @@ import { endpointOf } from './endpoints.ts'
 
 const goingAway = 1001
 const policyViolation = 1008
+/** Until a client is known, it may keep neither much memory nor a connection. */
+const mostGreetingBytes = 4096
+const greetingMs = 30_000
 
 type SocketDeps = SdkDeps & {
   readonly room: BodyRoom
@@ -54,6 +57,11 @@ export class SdkSockets {
     }
     takeMessages(socket, async (data) => {
       try {
+        if (session === undefined && data.length > mostGreetingBytes)
+          throw new AppError(
+            'body-too-large',
+            `the first message has ${data.length} bytes: send the greeting of LM Studio's SDKs, with a key`,
+          )
         const { value, share } = await readMessage(data, room)
         share.close()
         if (session !== undefined) {
@@ -75,6 +83,9 @@ export class SdkSockets {
       }
     })
     socket.on('error', (error) => request.log.info({ requestId: request.id, reason: error.message }, 'socket failed'))
+    const greeting = setTimeout(() => {
+      if (session === undefined) writer.close(policyViolation, 'no greeting came')
+    }, greetingMs)
     const entry = {
       stop: () => {
         isStopped = true
@@ -85,6 +96,7 @@ export class SdkSockets {
     }
     this.#open.add(entry)
     socket.once('close', () => {
+      clearTimeout(greeting)
       this.#open.delete(entry)
       session?.close()
     })
