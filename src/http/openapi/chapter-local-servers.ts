@@ -132,6 +132,10 @@ export const lmStudio: Chapter = {
       example: { model: 'MODEL' },
     },
     'GET /api/v1/models/download/status/{job}': { title: 'How far a download is', reply: lmStudioReply.download },
+    'GET /lmstudio-greeting': {
+      title: "What LM Studio's SDKs ask before they open WebSockets",
+      reply: object({ lmstudio: flag }),
+    },
     'GET /api/v0/models': { title: 'The models, in version 0', reply: lmStudioReply.listedModels },
     'GET /api/v0/models/{id}': { title: 'A model', reply: lmStudioReply.listedModel },
   },
