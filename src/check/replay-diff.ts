@@ -18,18 +18,18 @@ export const isComparable = (path: string, body: unknown): body is Record<string
 
 const limitMs = 300_000
 
-/**
- * Sends one turn to both sides and compares the answers: not streamed and with temperature 0, so that chance is not a change.
- */
-export async function diffTurn({ path, body }: Turn, before: Side, after: Side): Promise<TurnDiff> {
+/** Sends one turn to both sides and compares the answers. */
+export async function diffTurn(turn: Turn, before: Side, after: Side): Promise<TurnDiff> {
+  const [first, second] = [await answerTo(turn, before), await answerTo(turn, after)]
+  return { before: first, after: second, changes: changesOf(first, second, turn.body) }
+}
+
+/** The answer to a turn: not streamed and with temperature 0, so that chance is not a change. */
+export async function answerTo({ path, body }: Turn, { address, model }: Side): Promise<Answer> {
   const { stream_options: _, ...rest } = body
   const repeatable = path.startsWith('/api/')
     ? { options: { ...(isObject(body.options) && body.options), temperature: 0, seed: 1 } }
     : { temperature: 0, ...(path.includes('chat') && { seed: 1 }) }
-  const send = async ({ address, model }: Side) => {
-    const asked = { ...rest, stream: false, ...repeatable, ...(model !== undefined && { model }) }
-    return answerIn(await sendAsk(address, { path, body: asked }, { limitMs }))
-  }
-  const [first, second] = [await send(before), await send(after)]
-  return { before: first, after: second, changes: changesOf(first, second, body) }
+  const asked = { ...rest, stream: false, ...repeatable, ...(model !== undefined && { model }) }
+  return answerIn(await sendAsk(address, { path, body: asked }, { limitMs }))
 }

@@ -4,19 +4,31 @@ import { replay } from './replay.ts'
 import type { ServerAddress } from './servers/client.ts'
 
 type Servers = { readonly defaultUrl: string; address(flags: { readonly server: string }): ServerAddress }
-type ReplayFlags = { readonly server: string; readonly all?: boolean; readonly against?: string; readonly diff?: boolean }
+type ReplayFlags = {
+  readonly server: string
+  readonly all?: boolean
+  readonly against?: string
+  readonly diff?: boolean
+  readonly script?: string
+}
 
 /** `dragoman replay`. */
 export function addReplayCommand(program: Command, { defaultUrl, address }: Servers): void {
   program
     .command('replay')
     .description('send captured requests (`log.captureFolder`) again, and print the replies, or compare those of two models')
-    .argument('<file...>', 'files of captured requests; with --diff, also their folder')
+    .argument('<file...>', 'files of captured requests; with --diff or --script, also their folder')
     .option('--server <url>', 'the server to send them to', defaultUrl)
     .option('--all', 'also those that their callers were not allowed to make, or left before that was known')
     .option('--against <model>', 'with --diff: another model of the server, or the URL of another server')
     .option('--diff', 'send conversations to both, and print where the answers differ in more than words')
-    .action(async (files: string[], { against, diff = false, ...flags }: ReplayFlags) => {
+    .option('--script <file>', 'write the answers of the server as a script for `startScripted` of dragoman/testing')
+    .action(async (files: string[], { against, diff = false, script, ...flags }: ReplayFlags) => {
+      if (script !== undefined) {
+        const { writeScript } = await import('./replay-diff.ts')
+        process.exitCode = await writeScript(address(flags), files, script)
+        return
+      }
       if (diff !== (against !== undefined))
         throw new AppError('invalid-request', '--diff compares with a model or a server: give both --diff and --against')
       if (against === undefined) {

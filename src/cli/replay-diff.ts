@@ -1,8 +1,9 @@
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printable } from '../app/log/printable.ts'
 import { changeKinds } from '../check/compare.ts'
-import { diffTurn, isComparable, type Side, type TurnDiff } from '../check/replay-diff.ts'
+import { answerTo, diffTurn, isComparable, type Side, type Turn, type TurnDiff } from '../check/replay-diff.ts'
+import { inOrder, type RecordedTurn, recordedTurn } from '../check/script.ts'
 import { AppError } from '../contract/errors.ts'
 import { readCaptured } from './replay.ts'
 import type { ServerAddress } from './servers/client.ts'
@@ -20,10 +21,8 @@ export async function replayDiff(server: ServerAddress, paths: readonly string[]
     ? { address: { url: against.replace(/\/+(v1\/*)?$/, ''), apiKey: server.apiKey } }
     : { address: server, model: against }
   const diffs: TurnDiff[] = []
-  for (const file of await filesOf(paths)) {
-    const { path, body } = await readCaptured(file)
-    if (!isComparable(path, body)) continue
-    const diff = await diffTurn({ path, body }, before, after)
+  for await (const { file, turn } of turnsIn(paths)) {
+    const diff = await diffTurn(turn, before, after)
     diffs.push(diff)
     for (const { kind, why } of diff.changes) console.log(printable(`${file}: ${kind}: ${why}`))
   }
@@ -36,6 +35,29 @@ export async function replayDiff(server: ServerAddress, paths: readonly string[]
   console.log(summaryOf(compared, diffs.length - compared.length))
   const changed = compared.filter(({ changes }) => changes.length > 0).length
   return changed * 1000 > mostChanged * compared.length ? 1 : 0
+}
+
+/**
+ * Writes a script for `startScripted`, whose model answers the captured conversations as the server does now. Returns the exit code: 1 if
+ * the server answers none of them.
+ */
+export async function writeScript(server: ServerAddress, paths: readonly string[], output: string): Promise<number> {
+  const turns: RecordedTurn[] = []
+  for await (const { turn } of turnsIn(paths)) {
+    const recorded = recordedTurn(turn.body, await answerTo(turn, { address: server }))
+    if (recorded !== undefined) turns.push(recorded)
+  }
+  await writeFile(output, `${JSON.stringify(inOrder(turns), null, 2)}\n`)
+  console.error(`${turns.length} turns are in ${output}`)
+  return turns.length === 0 ? 1 : 0
+}
+
+/** The captured conversations in files and folders. */
+async function* turnsIn(paths: readonly string[]): AsyncGenerator<{ readonly file: string; readonly turn: Turn }, void, void> {
+  for (const file of await filesOf(paths)) {
+    const { path, body } = await readCaptured(file)
+    if (isComparable(path, body)) yield { file, turn: { path, body } }
+  }
 }
 
 async function filesOf(paths: readonly string[]): Promise<readonly string[]> {
