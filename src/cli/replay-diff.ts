@@ -39,7 +39,7 @@ export async function replayDiff(server: ServerAddress, paths: readonly string[]
 
 /**
  * Writes a script for `startScripted`, whose model answers the captured conversations as the server does now. Returns the exit code: 1 if
- * the server answers none of them.
+ * the server does not answer any.
  */
 export async function writeScript(server: ServerAddress, paths: readonly string[], output: string): Promise<number> {
   const turns: RecordedTurn[] = []
