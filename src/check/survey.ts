@@ -52,7 +52,16 @@ export async function survey(sender: Sender, options: SurveyOptions): Promise<Se
     tokensPerWord: 1,
     hasEndlessRuns: false,
   }
+  await refuseUnknownModel(sender, server, options)
   return { ...server, ...(await measurePrompts(sender, server)), hasEndlessRuns: await hasEndlessRuns(sender, server) }
+}
+
+/** Else each area would seem not to be offered. */
+async function refuseUnknownModel(sender: Sender, server: Server, { url, model }: SurveyOptions): Promise<void> {
+  if (model === undefined) return
+  const reply = await sender.send(chat(server))
+  if (reply?.status === 404 && messageIn(reply)?.includes(model) === true)
+    throw new AppError('model-not-found', `the server at ${url} has no model '${model}': ${messageIn(reply)}`)
 }
 
 const prompt = (server: Server, count: number) => chat(server, { messages: [user(words(count))], max_tokens: 2 })

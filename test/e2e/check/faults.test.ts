@@ -35,6 +35,10 @@ describe('a check of a server', () => {
     expect(behind.filter((line) => !line.startsWith('streams-live:'))).toEqual([])
   })
 
+  test('a check of a model that is not there is refused', async () => {
+    await expect(check({ url, model: 'nowhere' })).rejects.toThrow(/has no model 'nowhere'/)
+  })
+
   test('a check finds the faults that are seeded into a correct server', async () => {
     expect(faults.length).toBeGreaterThan(100)
     const missed: string[] = []
