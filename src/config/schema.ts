@@ -37,7 +37,7 @@ import { placementFields, placementProblem } from './sections/placement-fields.t
 import { remoteModel } from './sections/remote-schema.ts'
 import { runtimes } from './sections/runtimes-schema.ts'
 import { sampling } from './sections/sampling-schema.ts'
-import { speculation } from './sections/speculation-schema.ts'
+import { always, speculation } from './sections/speculation-schema.ts'
 import { storage } from './sections/storage-schema.ts'
 import { serverTools } from './sections/tools-schema.ts'
 
@@ -81,7 +81,10 @@ const llamaModel = z
     flashAttention: z.boolean().default(true).describe('Faster attention that needs less memory.'),
     rope: rope.exactOptional(),
     speculation: speculation.exactOptional(),
-    draft: draft.exactOptional(),
+    draft: draft
+      .safeExtend({ always })
+      .describe(draft.description ?? '')
+      .exactOptional(),
     prefixCache,
     ...cacheFields,
     adapters: adapters.exactOptional(),

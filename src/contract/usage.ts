@@ -34,8 +34,8 @@ export type Usage = {
   readonly drafts?: DraftCounts & { readonly kinds: DraftKinds }
 }
 
-/** What drafts tokens: the text so far, a grammar, a draft model, or layers of the model itself. */
-export const draftKinds = ['ngram', 'certain', 'model', 'mtp'] as const
+/** What drafts tokens: the text so far, a grammar, a draft model, or layers that were trained to predict a model's tokens. */
+export const draftKinds = ['ngram', 'certain', 'model', 'mtp', 'eagle3'] as const
 export type DraftKind = (typeof draftKinds)[number]
 
 /** The tokens that were drafted, and those of them that the model chose too. */

@@ -92,13 +92,16 @@ export function expectedContext(
   return defaultContext({ ...settings, modelPath }, room)
 }
 
+/** The most tokens of a draft where the settings name no number. */
+const usualHeadTokens = 3
+
 /** The facts that the memory of a process depends on. `binary`: the program of a llama-server. */
 type MemoryPlan = Pick<LoadOptions, 'modelPath' | 'slots' | 'contextLength' | 'longestContext' | 'batchSize' | 'prefixCache'> &
   Pick<ServerPlan, 'flashAttention' | 'mmprojPath'> & {
     readonly cacheTypeK?: string | undefined
     readonly cacheTypeV?: string | undefined
     readonly binary?: string
-    readonly draft?: { readonly modelPath: string } | undefined
+    readonly draft?: { readonly modelPath: string; readonly type?: string; readonly maxTokens?: number } | undefined
     readonly speculation?: { readonly type: string; readonly maxTokens: number } | undefined
     readonly adapters?: readonly { readonly path: string }[] | undefined
   }
@@ -117,6 +120,7 @@ function planOf(plan: MemoryPlan): LoadPlan {
     ...(cacheTypeV !== undefined && { cacheTypeV }),
     ...(draft !== undefined && { draftPath: draft.modelPath }),
     ...(speculation?.type === 'mtp' && { headTokens: speculation.maxTokens }),
+    ...((draft?.type === 'mtp' || draft?.type === 'eagle3') && { headTokens: draft.maxTokens ?? usualHeadTokens }),
     ...(typeof prefixCache?.memoryBytes === 'number' && { prefixBytes: prefixCache.memoryBytes }),
     otherPaths: [...(mmprojPath === undefined ? [] : [mmprojPath]), ...adapters.map(({ path }) => path)],
   }

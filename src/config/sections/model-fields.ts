@@ -100,17 +100,30 @@ export const gpuLayers = z.union([z.int().min(0), z.enum(['auto', 'max'])])
 /** The `draft` of a model. */
 export const draft = z
   .strictObject({
-    source: sources.describe('The draft model: a small one with the vocabulary of the large one.'),
+    source: sources.describe(
+      'The draft model: a small one with the vocabulary of the large one, or layers that were trained for it.',
+    ),
+    type: z
+      .enum(['model', 'mtp', 'eagle3'])
+      .exactOptional()
+      .describe(
+        'What the file is: a model, layers for multi-token prediction without their model, or an EAGLE-3 head. Absent: `eagle3` where ' +
+          "the file's architecture is, else `model`.",
+      ),
     maxTokens: count
       .exactOptional()
-      .describe('The most tokens that are drafted before the large model verifies them; absent: 8 with the engine `llama`.'),
+      .describe(
+        'The most tokens that are drafted before the large model verifies them; absent: 8 with the engine `llama`, 3 with `mtp` and `eagle3`.',
+      ),
     minTokens: z.int().min(0).exactOptional().describe('Shorter drafts are not verified.'),
     minProbability: z
       .number()
       .min(0)
       .max(1)
       .exactOptional()
-      .describe('Drafting stops at a token less probable than this; absent: 0.6 with the engine `llama`.'),
+      .describe(
+        'Drafting stops at a token less probable than this; absent: 0.6 with the engine `llama`, 0 with `mtp` and `eagle3`.',
+      ),
     gpuLayers: gpuLayers.exactOptional().describe('Layers of the draft model that run on the GPU.'),
   })
   .check(({ value, issues }) => {

@@ -52,6 +52,8 @@ test.each<[name: string, value: string, plan: Partial<ServerPlan>]>([
   ['--spec-draft-model', '/d.gguf', { draft: { modelPath: '/d.gguf' } }],
   ['--spec-type', 'draft-simple', { draft: { modelPath: '/d.gguf' } }],
   ['--spec-type', 'draft-mtp', { draft: { modelPath: '/d' }, extraArguments: ['--spec-type', 'draft-mtp'] }],
+  ['--spec-type', 'draft-mtp', { draft: { modelPath: '/d.gguf', type: 'mtp' } }],
+  ['--spec-type', 'draft-eagle3', { draft: { modelPath: '/d.gguf', type: 'eagle3' } }],
   ['--spec-type', 'draft-mtp', { speculation: { type: 'mtp', maxTokens: 2, minProbability: 0.5 } }],
   ['--spec-draft-n-max', '2', { speculation: { type: 'mtp', maxTokens: 2, minProbability: 0.5 } }],
   ['--spec-draft-p-min', '0.5', { speculation: { type: 'mtp', maxTokens: 2, minProbability: 0.5 } }],

@@ -25,6 +25,7 @@ export type ServerPlan = {
   readonly cacheTypeV?: string
   readonly draft?: {
     readonly modelPath: string
+    readonly type?: 'model' | 'mtp' | 'eagle3'
     readonly maxTokens?: number
     readonly minTokens?: number
     readonly minProbability?: number
@@ -83,7 +84,9 @@ export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentit
 /** Without a kind, the draft model of v0.5.0 is loaded but not used; other types can be set in `args`. */
 function specType({ draft, speculation, extraArguments }: ServerPlan): string | undefined {
   if (extraArguments.includes('--spec-type')) return undefined
-  return draft !== undefined ? 'draft-simple' : speculation !== undefined ? 'draft-mtp' : undefined
+  if (draft?.type === 'eagle3') return 'draft-eagle3'
+  if (draft?.type === 'mtp' || speculation !== undefined) return 'draft-mtp'
+  return draft && 'draft-simple'
 }
 
 /** Without `experts` and a number of layers, the server itself fits them to the free memory (`--fit`). */

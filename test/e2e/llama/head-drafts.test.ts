@@ -7,7 +7,8 @@ import { type GenerationRequest, plainChat } from '../../../src/contract/request
 import type { LoadOptions } from '../../../src/engine/llama/channel/ipc.ts'
 import { LlamaEngine } from '../../../src/engine/llama/engine.ts'
 import { chatRequest, completeChoices } from '../../engine-contract.ts'
-import { encodeHeadedModel, headedArchitectures } from '../../support/llama/headed-model.ts'
+import { encodeEagleModels } from '../../support/llama/eagle-model.ts'
+import { encodeHeadedModel, encodeTrunk, headedArchitectures } from '../../support/llama/headed-model.ts'
 import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
 import { encodeSmallModel } from '../../support/llama/random-architectures.ts'
 import { text } from '../../support/parts.ts'
@@ -36,14 +37,54 @@ async function write(name: string, bytes: Buffer): Promise<string> {
   return path
 }
 
-describe.each(headedArchitectures)('%s drafts with its head', (architecture) => {
+type Case = {
+  readonly name: string
+  /** Writes the files of the model, and returns their paths. */
+  readonly write: (
+    folder: string,
+  ) => Promise<{ readonly modelPath: string; readonly more: Partial<LoadOptions>; readonly args: readonly string[] }>
+}
+
+const cases: readonly Case[] = [
+  ...headedArchitectures.map((architecture) => ({
+    name: `${architecture} with layers of its own`,
+    write: async () => {
+      const modelPath = await write(architecture, encodeHeadedModel(architecture))
+      return { modelPath, more: { speculation: mtp }, args: ['--spec-type', 'draft-mtp'] }
+    },
+  })),
+  {
+    name: 'llama with an EAGLE-3 head',
+    write: async () => {
+      const { model, draft } = encodeEagleModels()
+      const [modelPath, draftPath] = [await write('eagle-model', model), await write('eagle-draft', draft)]
+      const more = { draft: { modelPath: draftPath, maxTokens: 3, always: true } }
+      return { modelPath, more, args: ['--spec-type', 'draft-eagle3', '--spec-draft-model', draftPath] }
+    },
+  },
+  {
+    name: 'qwen35 with layers of another file',
+    write: async () => {
+      const [modelPath, draftPath] = [
+        await write('alone', encodeTrunk('qwen35')),
+        await write('beside', encodeHeadedModel('qwen35')),
+      ]
+      const more = { draft: { modelPath: draftPath, type: 'mtp', maxTokens: 3, always: true } } as const
+      return { modelPath, more, args: ['--spec-type', 'draft-mtp', '--spec-draft-model', draftPath] }
+    },
+  },
+]
+
+describe.each(cases)('drafts of $name', ({ write: writeFiles }) => {
   let modelPath: string
+  let more: Partial<LoadOptions>
+  let args: readonly string[]
   let plain: LlamaEngine
   let drafting: LlamaEngine
   beforeAll(async () => {
-    modelPath = await write(architecture, encodeHeadedModel(architecture))
+    ;({ modelPath, more, args } = await writeFiles(folder))
     plain = createEngine(modelPath)
-    drafting = createEngine(modelPath, { speculation: mtp })
+    drafting = createEngine(modelPath, more)
     await Promise.all([plain, drafting].map((engine) => engine.ensureReady(never)))
   })
   afterAll(() => Promise.all([plain.close(), drafting.close()]))
@@ -65,11 +106,11 @@ describe.each(headedArchitectures)('%s drafts with its head', (architecture) => 
     { name: 'in several choices', request: { sampling, choices: 6, maxOutputTokens: 40, ignoreEos: true } },
     // Not drafted: taken back after passes of one token, of which llama.cpp's recurrent layers would have a wrong state.
     { name: 'with banned strings', request: { sampling: { ...sampling, bannedStrings: ['e', 'th'] }, maxOutputTokens: 80 } },
-  ])('and its text is the same: $name', async ({ request }) => {
+  ])('and the text is the same: $name', async ({ request }) => {
     expect(await textsOf(drafting, request)).toEqual(await textsOf(plain, request))
   })
 
-  test('for four streams, whose prompts have different lengths, and its texts are the same', async () => {
+  test('for four streams, whose prompts have different lengths, and the texts are the same', async () => {
     const prompts = [story, 'One', `${story} and ${story}`, 'Two or three words']
     for (const one of [greedy, sampling]) {
       const request = { sampling: one, maxOutputTokens: 80, ignoreEos: true }
@@ -95,7 +136,7 @@ describe.each(headedArchitectures)('%s drafts with its head', (architecture) => 
 
   test('also after a conversation was restored from memory, or its slot was taken', async () => {
     const prefixCache = { memoryBytes: 1e8, minTokens: 32 }
-    const engines = [{}, { speculation: mtp }].map((more) => createEngine(modelPath, { slots: 1, prefixCache, ...more }))
+    const engines = [{}, more].map((each) => createEngine(modelPath, { slots: 1, prefixCache, ...each }))
     onTestFinished(async () => void (await Promise.all(engines.map((engine) => engine.close()))))
     const conversation = async (engine: LlamaEngine) => {
       const replies: unknown[] = []
@@ -116,10 +157,15 @@ describe.each(headedArchitectures)('%s drafts with its head', (architecture) => 
   test.skipIf(llamaServerBinary === undefined)(
     `as many tokens as llama-server, and as many are right${llamaServerHint}`,
     async () => {
-      const more = ['--spec-type', 'draft-mtp', '--spec-draft-n-max', '3']
-      const server = await startLlamaServer({ program: llamaServerBinary ?? '', modelPath, slots: 1, contextLength: 512, more })
+      const server = await startLlamaServer({
+        program: llamaServerBinary ?? '',
+        modelPath,
+        slots: 1,
+        contextLength: 512,
+        more: [...args, '--spec-draft-n-max', '3'],
+      })
       onTestFinished(() => server.stop())
-      const alone = createEngine(modelPath, { slots: 1, speculation: mtp })
+      const alone = createEngine(modelPath, { slots: 1, ...more })
       onTestFinished(() => alone.close())
       for (const prompt of ['once upon a time the sea', 'when']) {
         const body = JSON.stringify({ prompt, n_predict: 150, temperature: 0, ignore_eos: true })
@@ -150,6 +196,27 @@ describe('a model without layers for further tokens', () => {
     { name: 'with more than llama.cpp computes', bytes: () => encodeHeadedModel('qwen35', { heads: 2 }), why: /2 layers for it/ },
   ])('is refused before llama.cpp reads it, and could abort: $name', async ({ name, bytes, why }) => {
     const engine = createEngine(await write(name.replaceAll(' ', '-'), bytes()), { speculation: mtp })
+    onTestFinished(() => engine.close())
+    await expect(engine.ensureReady(never)).rejects.toThrow(why)
+  })
+})
+
+describe('an EAGLE-3 head', () => {
+  test.each([
+    { name: 'for layers that the model lacks', layers: [0, 1, 3], more: {}, why: /reads layer 3, and the model has 2/ },
+    {
+      name: 'where the settings say something else',
+      layers: [0, 1, 1],
+      more: { type: 'mtp' },
+      why: /architecture eagle3, and not of the type mtp/,
+    },
+  ] as const)('is refused before llama.cpp reads with it, and could abort: $name', async ({ name, layers, more, why }) => {
+    const { model, draft } = encodeEagleModels(layers)
+    const [modelPath, draftPath] = [
+      await write(`${name}-model`.replaceAll(' ', '-'), model),
+      await write(name.replaceAll(' ', '-'), draft),
+    ]
+    const engine = createEngine(modelPath, { draft: { modelPath: draftPath, ...more } })
     onTestFinished(() => engine.close())
     await expect(engine.ensureReady(never)).rejects.toThrow(why)
   })

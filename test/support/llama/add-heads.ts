@@ -47,6 +47,7 @@ export function addHeads({ metadata, tensors }: Gguf, { heads = 1, trunk = 0.5 }
       put({ ...scaled(tensor, isOutput(tensor.name) ? layerShare : 1), name })
     }
   }
+  if (architecture === 'mimo2') for (let head = 0; head < heads; head++) fuseAttention(all, `blk.${blocks + head}`)
   for (const tensor of [...all.values()])
     if (isOutput(tensor.name) && Number(tensor.name.split('.')[1]) < blocks) put(scaled(tensor, trunk))
   put(tableOf(all.get('token_embd.weight') as GgufTensor))
@@ -58,6 +59,16 @@ export function addHeads({ metadata, tensors }: Gguf, { heads = 1, trunk = 0.5 }
     for (const norm of ['enorm', 'hnorm', 'shared_head_norm']) filled(`blk.${block}.nextn.${norm}.weight`, [width], () => 1)
   }
   return { metadata: metadataWith(metadata, { architecture, blocks, heads }), tensors: [...all.values()] }
+}
+
+/** Its heads have queries, keys and values in one matrix. */
+function fuseAttention(all: Map<string, GgufTensor>, block: string): void {
+  const parts = ['attn_q', 'attn_k', 'attn_v'].map((name) => all.get(`${block}.${name}.weight`) as GgufTensor)
+  const rows = parts.reduce((sum, { shape }) => sum + (shape[1] as number), 0)
+  const data = Float32Array.from(parts.flatMap((part) => [...part.data]))
+  for (const { name } of parts) all.delete(name)
+  const name = `${block}.attn_qkv.weight`
+  all.set(name, { name, shape: [parts[0]?.shape[0] as number, rows], data })
 }
 
 function lastAttention(all: ReadonlyMap<string, GgufTensor>, blocks: number): number {

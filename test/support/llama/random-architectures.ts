@@ -15,6 +15,8 @@ export type SmallArchitecture =
   | 'lfm2'
   /** As lfm2, but its states can be taken back by some tokens. */
   | 'qwen35'
+  /** Windows, and several heads. */
+  | 'mimo2'
   /** Positions of several numbers. */
   | 'qwen2vl'
 
@@ -246,6 +248,19 @@ const architectures: Readonly<Record<SmallArchitecture, Architecture>> = {
       ...dense(block, writer),
     ],
     outputNorm: 'token_embd_norm',
+  },
+  mimo2: {
+    layers: 2,
+    metadata: {
+      ...rmsNorm,
+      expert_feed_forward_length: uint32(expertFeedForward),
+      'attention.sliding_window_pattern': { type: 'int32s', value: [0, 1] },
+    },
+    tensors: (block, writer) => [
+      ...norms(block, writer, 'attn_norm', 'ffn_norm'),
+      ...attention(block, writer),
+      ...dense(block, writer),
+    ],
   },
   qwen35: {
     layers: 2,

@@ -3,6 +3,13 @@ import type { Token } from './tokenizer.ts'
 
 type Place = { readonly position: number; readonly sequence: number; readonly wanted: boolean; readonly vector?: Float32Array }
 
+/** Vectors in place of tokens, for an encoder. */
+export function vectorBatch(vectors: readonly Float32Array[], length: number): Params {
+  const embd = new Float32Array(vectors.length * length)
+  for (const [index, vector] of vectors.entries()) embd.set(vector, index * length)
+  return { n_tokens: vectors.length, token: null, embd, pos: null, n_seq_id: null, seq_id: null, logits: null }
+}
+
 /** The tokens of one pass, in memory that llama.cpp reads (`struct llama_batch`). */
 export class Batch {
   readonly size: number

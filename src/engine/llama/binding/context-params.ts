@@ -31,8 +31,8 @@ export type ContextOptions = {
   readonly vectors?: { readonly pooling?: keyof typeof poolingTypes | undefined } | undefined
   /** Recurrent layers keep their state before each of this many tokens at the end of a pass, where llama.cpp can. */
   readonly rollback?: number
-  /** The context computes the layers of the model that predict further tokens, from what this one has computed. */
-  readonly headsOf?: { readonly native: Context }
+  /** The context predicts further tokens from what this one has computed: with layers of the same model, or another model's. */
+  readonly headsOf?: { readonly native: Context; readonly isOfLayers: boolean }
   readonly adapters?: readonly { readonly path: string; readonly scale: number }[] | undefined
 }
 
@@ -89,7 +89,8 @@ export async function contextParams(model: Model, options: ContextOptions) {
     swa_full: false,
     no_perf: true,
     n_rs_seq: rollback,
-    ...(options.headsOf !== undefined && { ctx_type: ofHeads, ctx_other: options.headsOf.native }),
+    ...(options.headsOf !== undefined && { ctx_other: options.headsOf.native }),
+    ...(options.headsOf?.isOfLayers === true && { ctx_type: ofHeads }),
     ...ropeParams(options.rope),
     ...(vectors !== undefined && { embeddings: true }),
     ...(vectors?.pooling !== undefined && { pooling_type: poolingTypes[vectors.pooling] }),

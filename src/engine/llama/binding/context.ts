@@ -1,8 +1,9 @@
 import { Batch } from './batch.ts'
 import { CheckpointRoom } from './checkpoints.ts'
 import { type ContextOptions, contextParams, poolingTypes } from './context-params.ts'
+import { fillPass } from './fill-pass.ts'
 import { Gaps, type SequenceTokens } from './gaps.ts'
-import { HiddenStates } from './hidden-states.ts'
+import type { Hidden } from './hidden-states.ts'
 import { floatsAt, type Library, type Memory, type Context as Native, type Params } from './library.ts'
 import type { Model } from './model.ts'
 import type { Token } from './tokenizer.ts'
@@ -104,7 +105,7 @@ export class Context {
   readonly #flag = Buffer.alloc(flagBytes)
   readonly #vectorLength: number
   #erases: boolean
-  #hidden: HiddenStates | undefined
+  #hidden: Hidden | undefined
   #interrupt: Interrupt | undefined
   #isScheduled = false
   #isDisposed = false
@@ -178,11 +179,19 @@ export class Context {
     })
   }
 
-  /** From now on sequences get what passes compute for their tokens; of a context of heads, it can be read with the logits. */
-  showHiddenStates(): HiddenStates {
-    const of = this.#vectorLength > 0 ? 'wanted' : 'all'
-    this.#hidden = new HiddenStates(this.library, this.native, { length: this.model.embeddingVectorSize, of })
-    return this.#hidden
+  /** From now on sequences get these of each pass for their tokens; of a context of heads, they are read with the logits. */
+  set hidden(hidden: Hidden) {
+    this.#hidden = hidden
+  }
+
+  /** Computes a pass of the encoder; `read` is called behind it. */
+  encode<T>(batch: Params, read: () => T): Promise<T> {
+    const { library, native, model } = this
+    return this.#alone(async () => {
+      if ((await library.encode.inThread(native, batch)) !== 0) throw new Error('a pass failed: llama_encode')
+      if (model.llama.gpu !== false) await library.synchronize.inThread(native)
+      return read()
+    })
   }
 
   /** Computes vectors in a pass of their own. */
@@ -197,7 +206,7 @@ export class Context {
       sequence.dropUnknown()
       throw failure
     }
-    await this.#turns.take(() => (this.model.llama.gpu === 'vulkan' ? vulkanTurns.take(compute) : compute()))
+    await this.#alone(compute)
   }
 
   /** While `work` runs beside passes on the CPU, it has the cores, and they one thread. */
@@ -242,6 +251,10 @@ export class Context {
     })
   }
 
+  #alone<T>(compute: () => Promise<T>): Promise<T> {
+    return this.#turns.take(() => (this.model.llama.gpu === 'vulkan' ? vulkanTurns.take(compute) : compute()))
+  }
+
   async #computeQueued(): Promise<void> {
     this.#isScheduled = false
     while (this.#queue.length > 0) {
@@ -256,9 +269,8 @@ export class Context {
     }
   }
 
-  /** llama.cpp orders hidden states rightly only of passes of which it wants all logits, or with one sequence. */
   #nextPass(): Part[] {
-    if (this.#hidden === undefined) return fillPass(this.#queue, this.batchSize)
+    if (this.#hidden?.mixes !== false) return fillPass(this.#queue, this.batchSize)
     const complete = this.#queue.filter(({ wanted, tokens }) => wanted === 'all' || (wanted === 'last' && tokens.length === 1))
     return fillPass(complete.length > 0 ? complete : this.#queue.slice(0, 1), this.batchSize)
   }
@@ -300,7 +312,7 @@ export class Context {
       return {
         sequence,
         tokens: [anyToken],
-        wanted: this.#hidden === undefined ? 'none' : 'last',
+        wanted: this.#hidden?.mixes === false ? 'last' : 'none',
         read: () => undefined,
         results: [],
         computed: 0,
@@ -350,24 +362,6 @@ type Made = {
 }
 
 type Part = { readonly work: Work; readonly count: number }
-
-/**
- * The parts of the next pass, ordered by sequence: llama.cpp computes several sequences in one pass only while their numbers are
- * consecutive and ascending (`llama_batch_allocr::split_equal`).
- */
-export function fillPass<
-  T extends { readonly tokens: ArrayLike<number>; readonly computed: number; readonly sequence: { readonly id: number } },
->(queue: readonly T[], size: number): { readonly work: T; readonly count: number }[] {
-  let left = size
-  const pass: { readonly work: T; readonly count: number }[] = []
-  for (const work of [...queue].sort((a, b) => a.sequence.id - b.sequence.id)) {
-    const count = Math.min(work.tokens.length - work.computed, left)
-    if (count === 0) break
-    pass.push({ work, count })
-    left -= count
-  }
-  return pass
-}
 
 function sequenceTokens({ work, count }: Part): SequenceTokens {
   return { sequence: work.sequence.id, tokens: count }

@@ -18,7 +18,7 @@ const architectures: Readonly<Record<string, { readonly several?: true; readonly
   qwen3next: { tensors: ['ffn_gate_inp'] },
   mimo2: { several: true, tensors: ['attn_qkv', 'ffn_gate'] },
   step35: { several: true },
-  'hy-v3': { several: true },
+  hy_v3: { several: true },
 }
 
 type File = Pick<GgufFileInfo, 'metadata' | 'fullTensorInfo'>

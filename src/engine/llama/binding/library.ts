@@ -139,6 +139,7 @@ function ofModels({ get, getWith }: Declare) {
     describe: get<(model: Model, to: Bytes, size: number) => number>('int llama_model_desc(void *, void *, size_t)'),
     trainedContext: get<(model: Model) => number>('int llama_model_n_ctx_train(void *)'),
     vectorLength: get<(model: Model) => number>('int llama_model_n_embd_out(void *)'),
+    layers: get<(model: Model) => number>('int llama_model_n_layer(void *)'),
     /** The length of a vector that takes the place of a token. */
     inputLength: get<(model: Model) => number>('int llama_model_n_embd_inp(void *)'),
     classes: get<(model: Model) => number>('uint32_t llama_model_n_cls_out(void *)'),
@@ -178,6 +179,7 @@ function ofContexts({ get, getWith }: Declare) {
     freeContext: get<(context: Context) => void>('void llama_free(void *)'),
     memoryOf: get<(context: Context) => Memory | null>('void *llama_get_memory(void *)'),
     decode: getWith<(context: Context, batch: Params) => number>('llama_decode', 'int', [pointer, structType('llama_batch')]),
+    encode: getWith<(context: Context, batch: Params) => number>('llama_encode', 'int', [pointer, structType('llama_batch')]),
     synchronize: get<(context: Context) => void>('void llama_synchronize(void *)'),
     logits: get<(context: Context, index: number) => Pointer | null>('void *llama_get_logits_ith(void *, int)'),
     setThreads: get<(context: Context, forTokens: number, forPrompts: number) => void>(

@@ -75,12 +75,16 @@ const loadOptionsSchema = z.object({
   draft: z
     .object({
       modelPath: z.string(),
+      /** Absent: the architecture of the file decides. */
+      type: z.enum(['model', 'mtp', 'eagle3']).exactOptional(),
       maxTokens: z.int().positive().exactOptional(),
       /** Shorter drafts are not verified. */
       minTokens: z.int().nonnegative().exactOptional(),
       /** A draft ends before a token that is less probable than this. */
       minProbability: z.number().min(0).max(1).exactOptional(),
       gpuLayers: gpuLayersSchema.exactOptional(),
+      /** Heads draft without measurements of whether they are faster. */
+      always: z.boolean().exactOptional(),
     })
     .exactOptional(),
   /** Prefixes of at least `minTokens` are kept, first in memory, then in a folder. */

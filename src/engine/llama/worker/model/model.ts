@@ -12,7 +12,8 @@ import { Rounds } from '../rounds/rounds.ts'
 import { CertainDrafts } from '../sampling/certain-drafter.ts'
 import { DraftModel } from '../sampling/draft-model.ts'
 import { Guides } from '../sampling/guidance.ts'
-import { HeadDrafts, type HeadSettings } from '../sampling/head-drafts.ts'
+import { HeadDrafts } from '../sampling/head-drafts.ts'
+import { type HeadPlan, planHeads } from '../sampling/head-plan.ts'
 import { NgramDrafter } from '../sampling/ngram-drafter.ts'
 import type { Drafter } from '../sampling/speculation.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from '../sampling/token-trie.ts'
@@ -76,10 +77,11 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
   // Adapters of scale 0 change nothing: they serve requests that name them, which this engine refuses.
   const options = { ...given, adapters: given.adapters?.filter(({ scale }) => scale !== 0) }
   const llama = await startLlama(onLog)
+  const heads = await planHeads(options)
   let reported = 0
   const model = await Model.load(llama, {
     modelPath: options.modelPath,
-    heads: options.speculation?.type === 'mtp',
+    heads: heads !== undefined && heads.file === undefined,
     ...placeWeights(openLibrary(), options),
     noMmap: options.placement?.noMmap,
     onLoadProgress(progress) {
@@ -95,7 +97,7 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
     contextSize: options.contextLength ?? rangeOf(model.trainContextSize, options.longestContext),
     threads,
     // A draft may be rejected completely.
-    ...(options.speculation?.type === 'mtp' && { rollback: options.speculation.maxTokens }),
+    ...(heads !== undefined && { rollback: heads.maxTokens }),
   }
   const { context, sequences } = await openContext(model, contextOptions).catch((error: unknown) => {
     throw withAdapterHint(error, options)
@@ -103,7 +105,7 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
   const { interrupt } = context
   warnOfShorterContext(context, options, onWarning)
   const slots: Slot[] = sequences.map((sequence) => ({ sequence, busy: false, lastUsed: 0 }))
-  refuseUnerasable(options, context)
+  refuseUnerasable(options, { context, heads })
   const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
   const templateSource = { own, settings: options }
   const templatePart = readTemplatePart(model, templateSource, options.template)
@@ -134,8 +136,8 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
   }
   const beside = { ...contextOptions, rollback: 0, contextSize: context.contextSize, adapters: [] }
   const openDrafter = await findDrafter(options, {
+    heads: heads && (await HeadDrafts.open({ plan: heads, llama, target: context, context: beside, sequences, onWarning })),
     loadModel: (settings) => DraftModel.load(llama, { settings, context: beside, sequences, stopWithinMs, onWarning }),
-    openHeads: (settings) => HeadDrafts.open({ settings, target: context, context: beside, sequences, onWarning }),
   })
   return { ...parts, ...templatePart, ...(openDrafter !== undefined && { openDrafter }) }
 }
@@ -158,27 +160,27 @@ function warnOfShorterContext(
 }
 
 type Drafting = {
+  readonly heads: HeadDrafts | undefined
   readonly loadModel: (settings: NonNullable<LoadOptions['draft']>) => Promise<DraftModel>
-  readonly openHeads: (settings: HeadSettings) => Promise<HeadDrafts>
 }
 
 async function findDrafter(
   { speculation, draft }: LoadOptions,
-  { loadModel: load, openHeads }: Drafting,
+  { heads, loadModel: load }: Drafting,
 ): Promise<WorkerModel['openDrafter']> {
-  if (speculation?.type === 'mtp') {
-    const heads = await openHeads(speculation)
-    return () => heads.start()
-  }
-  if (speculation !== undefined) return (prompt) => new NgramDrafter({ prompt, maxTokens: speculation.maxTokens })
+  if (heads !== undefined) return () => heads.start()
+  if (speculation?.type === 'ngram') return (prompt) => new NgramDrafter({ prompt, maxTokens: speculation.maxTokens })
   if (draft === undefined) return undefined
   const model = await load(draft)
   return (prompt) => model.open(prompt)
 }
 
 /** A rejected draft is erased from the end. */
-function refuseUnerasable(options: LoadOptions, { erases, rollback }: Context): void {
-  if (options.speculation?.type === 'mtp' && rollback > 0) return
+function refuseUnerasable(
+  options: LoadOptions,
+  { context: { erases, rollback }, heads }: { readonly context: Context; readonly heads: HeadPlan | undefined },
+): void {
+  if (heads !== undefined && rollback > 0) return
   const setting = (['speculation', 'draft'] as const).find((name) => options[name] !== undefined)
   if (erases || setting === undefined) return
   throw new Error(`this model cannot take back tokens (recurrent layers): remove \`${setting}\``)

@@ -1,19 +1,23 @@
+import type { Llama } from 'node-llama-cpp'
 import { messageOf } from '../../../../contract/errors.ts'
+import { vectorBatch } from '../../binding/batch.ts'
 import { Context } from '../../binding/context.ts'
 import type { ContextOptions } from '../../binding/context-params.ts'
+import { HiddenStates, LayerInputs } from '../../binding/hidden-states.ts'
+import { Model } from '../../binding/model.ts'
 import type { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import { Turns } from '../../binding/turns.ts'
-import type { LoadOptions } from '../../channel/ipc.ts'
 import { Rounds } from '../rounds/rounds.ts'
 import { DraftGain } from './draft-gain.ts'
-import { HeadSequence } from './head-sequence.ts'
+import type { HeadPlan } from './head-plan.ts'
+import { HeadSequence, type Heads } from './head-sequence.ts'
+import { refuseOtherVocabulary } from './same-vocabulary.ts'
 import type { Drafter, DraftRequest } from './speculation.ts'
 
-export type HeadSettings = Extract<NonNullable<LoadOptions['speculation']>, { readonly type: 'mtp' }>
-
 type Parts = {
-  readonly settings: HeadSettings
+  readonly plan: HeadPlan
+  readonly llama: Llama
   /** The context of the model, and the sequences that are drafted for. */
   readonly target: Context
   readonly sequences: readonly Sequence[]
@@ -21,43 +25,54 @@ type Parts = {
   readonly onWarning: (message: string) => void
 }
 
-/** Drafts with layers of the model itself that were trained to predict further tokens (multi-token prediction). */
+/** The context of the heads, and what they read of the model. */
+type Opened = { readonly context: Context } & Pick<Heads, 'source' | 'hidden' | 'fuse' | 'isBehind' | 'layers' | 'wanted'>
+
+/**
+ * Drafts with layers that were trained to predict the tokens of this model further: its own (multi-token prediction), or those of another
+ * file (EAGLE-3 too).
+ */
 export class HeadDrafts {
-  readonly #settings: HeadSettings
+  readonly #plan: HeadPlan
   readonly #heads: ReadonlyMap<Sequence, HeadSequence>
   readonly #gain = new DraftGain()
 
-  private constructor({ settings, target, sequences, onWarning }: Parts, context: Context) {
-    this.#settings = settings
+  private constructor({ plan, sequences, onWarning }: Parts, opened: Opened) {
+    this.#plan = plan
     let hasWarned = false
-    const heads = {
-      context,
-      hidden: context.showHiddenStates(),
+    const heads: Heads = {
+      ...opened,
       rounds: new Rounds(),
-      layers: context.library.headLayers(context.model.native),
       turns: new Turns(),
-      isOn: () => settings.always === true || this.#gain.isOn,
+      isOn: () => plan.always || this.#gain.isOn,
       onError: (error: unknown) => {
         if (!hasWarned) onWarning(`drafting failed, and costs time only: ${messageOf(error)}`)
         hasWarned = true
       },
     }
-    target.showHiddenStates()
     this.#heads = new Map(sequences.map((sequence) => [sequence, new HeadSequence(sequence.id, heads)]))
     for (const [sequence, head] of this.#heads) sequence.follower = head
   }
 
+  /** Throws llama.cpp's own errors, and one for a file that cannot draft for the model. */
   static async open(parts: Parts): Promise<HeadDrafts> {
-    const { target, sequences, context } = parts
-    const options = { ...context, adapters: [], contextSize: target.contextSize, sequences: sequences.length, headsOf: target }
-    return new HeadDrafts(parts, await Context.create(target.model, options))
+    const { plan, llama, target } = parts
+    const { file } = plan
+    if (file === undefined) return new HeadDrafts(parts, await openLayers(target.model, parts))
+    try {
+      const model = await Model.load(llama, { ...file, heads: plan.kind === 'mtp' })
+      refuseOtherVocabulary(target.model, model)
+      return new HeadDrafts(parts, await (plan.kind === 'mtp' ? openLayers(model, parts) : openEagle(model, parts)))
+    } catch (error) {
+      throw new Error(`the draft model '${file.modelPath}' cannot be used: ${messageOf(error)}`, { cause: error })
+    }
   }
 
   /** Drafts the text of one choice. */
   start(): Drafter {
     let last: Token | undefined
     return {
-      kind: 'mtp',
+      kind: this.#plan.kind,
       push: (token) => {
         last = token
         this.#gain.push()
@@ -72,12 +87,78 @@ export class HeadDrafts {
       this.#gain.skip()
       return false
     }
-    return this.#settings.always === true || this.#gain.drafts(round)
+    return this.#plan.always || this.#gain.drafts(round)
   }
 
   async #draft(last: Token, { sequence, room, isOver }: DraftRequest): Promise<readonly Token[]> {
-    const { maxTokens, minProbability } = this.#settings
+    const { maxTokens, minTokens, minProbability } = this.#plan
     const drafting = { known: sequence.nextTokenIndex, most: Math.min(room, maxTokens), minProbability, isOver }
-    return drafting.most <= 0 ? [] : ((await this.#heads.get(sequence)?.draft(last, drafting)) ?? [])
+    if (drafting.most <= 0) return []
+    const drafted = (await this.#heads.get(sequence)?.draft(last, drafting)) ?? []
+    return drafted.length < minTokens ? [] : drafted
   }
+}
+
+/** Layers for further tokens, which read the hidden states of the model. */
+async function openLayers(model: Model, { target, ...parts }: Parts): Promise<Opened> {
+  if (model.embeddingVectorSize !== target.model.embeddingVectorSize) throw new Error('it is for a model of another width')
+  const { library, native } = target
+  const opened = await createContext(model, { target, isOfLayers: true, ...parts })
+  const source = new HiddenStates(library, native, { length: target.model.embeddingVectorSize, of: 'all' })
+  target.hidden = source
+  return { ...opened, source, layers: library.headLayers(model.native), wanted: 'last' }
+}
+
+/** A model of one layer that reads the inputs of some layers of the model, fused. */
+async function openEagle(model: Model, { target, ...parts }: Parts): Promise<Opened> {
+  const layers = eagleLayers(model, target.model)
+  const opened = await createContext(model, { target, isOfLayers: false, ...parts })
+  const { context, hidden } = opened
+  const { library, native } = target
+  const source = new LayerInputs(library, native, {
+    layers,
+    depth: library.layers(target.model.native),
+    width: target.model.embeddingVectorSize,
+  })
+  target.hidden = source
+  const fuse = async (vectors: readonly Float32Array[]) => {
+    const fused: Float32Array[] = []
+    for (let at = 0; at < vectors.length; at += context.batchSize) {
+      const part = vectors.slice(at, at + context.batchSize)
+      const rows = await context.encode(vectorBatch(part, source.length), () => hidden.copy(0, part.length))
+      for (let row = 0; row < part.length; row++) fused.push(rows.subarray(row * hidden.length, (row + 1) * hidden.length))
+    }
+    return fused
+  }
+  return { ...opened, source, fuse, isBehind: true, layers: 1, wanted: 'all' }
+}
+
+type Creating = Omit<Parts, 'llama' | 'plan' | 'onWarning'> & { readonly isOfLayers: boolean }
+
+async function createContext(model: Model, { target, sequences, context: options, isOfLayers }: Creating) {
+  const headsOf = { native: target.native, isOfLayers }
+  const own = { ...options, adapters: [], contextSize: target.contextSize, sequences: sequences.length, headsOf }
+  const context = await Context.create(model, own)
+  const hidden = new HiddenStates(context.library, context.native, {
+    length: model.embeddingVectorSize,
+    of: 'wanted',
+    mixes: isOfLayers,
+  })
+  context.hidden = hidden
+  return { context, hidden }
+}
+
+/** Whose inputs it reads. Others than these would end the process. */
+function eagleLayers({ fileInfo }: Model, { library, native, embeddingVectorSize }: Model): readonly number[] {
+  const { eagle3 } = fileInfo.metadata as {
+    readonly eagle3?: { readonly target_layers?: unknown; readonly target_hidden_size?: unknown }
+  }
+  const layers = Array.isArray(eagle3?.target_layers) ? eagle3.target_layers.map(Number) : []
+  const depth = library.layers(native)
+  const width = Number(eagle3?.target_hidden_size)
+  const missing = layers.find((layer) => !(layer >= 0 && layer <= depth))
+  if (missing !== undefined) throw new Error(`it reads layer ${missing}, and the model has ${depth}`)
+  if (width !== embeddingVectorSize)
+    throw new Error(`it is for a model of the width ${width}, and this one has ${embeddingVectorSize}`)
+  return layers
 }

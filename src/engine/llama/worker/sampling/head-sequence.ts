@@ -1,5 +1,5 @@
 import type { Context, LogitIndex } from '../../binding/context.ts'
-import type { HiddenStates } from '../../binding/hidden-states.ts'
+import type { Hidden, HiddenStates } from '../../binding/hidden-states.ts'
 import type { Follower } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { Turns } from '../../binding/turns.ts'
@@ -13,6 +13,13 @@ const mostUnread = 64
 export type Heads = {
   readonly context: Context
   readonly hidden: HiddenStates
+  /** The length of what the model has computed for a token, which a head of another file fuses before it reads it. */
+  readonly source: Pick<Hidden, 'length'>
+  readonly fuse?: (vectors: readonly Float32Array[]) => Promise<readonly Float32Array[]>
+  /** It reads a token at the position of the one before. */
+  readonly isBehind?: true
+  /** The logits of a pass that llama.cpp computes; where it computes all, it gives those of the first tokens for others. */
+  readonly wanted: 'last' | 'all'
   readonly rounds: Rounds
   /** Several heads predict one token each; one alone predicts all, from its own hidden states. */
   readonly layers: number
@@ -71,8 +78,8 @@ export class HeadSequence implements Follower {
     if (!isNext || !this.#heads.isOn()) this.#restart(start, position)
     const isRead = start === this.#end && this.#read > start && tokens[0] === this.#lastRead
     this.#trim(start)
-    if (!isRead) this.#read = Math.min(this.#read, start)
-    const { length } = this.#heads.hidden
+    if (!isRead) this.#read = Math.max(this.#first, Math.min(this.#read, start))
+    const { length } = this.#heads.source
     for (const [index, token] of tokens.entries()) {
       this.#tokens.push(token)
       this.#hidden.push(hidden.subarray(index * length, (index + 1) * length))
@@ -82,7 +89,7 @@ export class HeadSequence implements Follower {
   async keepUp(): Promise<void> {
     if (!this.#heads.isOn() || this.#end - this.#read <= mostUnread) return
     await this.#trying(async () => {
-      const unread = this.#unread()
+      const unread = await this.#fused(this.#unread())
       for (let layer = 0; layer < this.#heads.layers; layer++) await this.#compute({ ...unread, layer })
       this.#read = this.#end
       this.#hidden = this.#hidden.slice(-1)
@@ -93,13 +100,13 @@ export class HeadSequence implements Follower {
   async draft(last: Token, { known, ...drafting }: Drafting): Promise<readonly Token[]> {
     if (known < this.#start || known > this.#end) return []
     this.#trim(known)
-    this.#read = Math.min(this.#read, known)
+    this.#read = Math.max(this.#first, Math.min(this.#read, known))
     const newest = this.#hidden.at(-1)
     if (newest === undefined) return []
     const drafted: Token[] = []
     await this.#trying(async () => {
       const unread = this.#unread()
-      const text = { ...unread, tokens: [...unread.tokens, last], vectors: [...unread.vectors, newest] }
+      const text = await this.#fused({ ...unread, tokens: [...unread.tokens, last], vectors: [...unread.vectors, newest] })
       await (this.#heads.layers > 1 ? this.#draftInChain(text, drafting, drafted) : this.#draft(text, drafting, drafted))
       this.#read = known + 1
       this.#lastRead = last
@@ -122,7 +129,7 @@ export class HeadSequence implements Follower {
     this.#memoryEnd = read
     void context.betweenPasses(() => {
       library.copyTokens(memory, other.id, this.id, -1, -1)
-      library.removeTokens(memory, this.id, read + this.#shift, -1)
+      library.removeTokens(memory, this.id, this.#positionOf(read), -1)
     })
   }
 
@@ -134,12 +141,21 @@ export class HeadSequence implements Follower {
     return this.#start + this.#tokens.length
   }
 
+  /** The first token that it reads: where a token has the position of the one before, the first of all has none. */
+  get #first(): number {
+    return this.#start + (this.#positionOf(this.#start) < 0 ? 1 : 0)
+  }
+
+  #positionOf(token: number): number {
+    return token + this.#shift - (this.#heads.isBehind === true ? 1 : 0)
+  }
+
   #restart(start: number, position: number): void {
     this.#start = start
     this.#shift = position - start
     this.#tokens = []
     this.#hidden = []
-    this.#read = start
+    this.#read = this.#first
     this.#memoryEnd = 'unknown'
   }
 
@@ -156,8 +172,13 @@ export class HeadSequence implements Follower {
     const from = this.#read
     const tokens = this.#tokens.slice(from - this.#start)
     const firstHidden = this.#end - this.#hidden.length
-    const none = new Float32Array(this.#heads.hidden.length)
+    const none = new Float32Array(this.#heads.source.length)
     return { from, tokens, vectors: tokens.map((_, index) => this.#hidden[from + index - 1 - firstHidden] ?? none) }
+  }
+
+  async #fused(text: Omit<Step, 'layer'>): Promise<Omit<Step, 'layer'>> {
+    const { fuse } = this.#heads
+    return fuse === undefined ? text : { ...text, vectors: await fuse(text.vectors) }
   }
 
   async #draft(text: Omit<Step, 'layer'>, { most, ...limits }: Omit<Drafting, 'known'>, drafted: Token[]): Promise<void> {
@@ -189,15 +210,16 @@ export class HeadSequence implements Follower {
 
   async #guess(step: Step, { minProbability }: Pick<Drafting, 'minProbability'>): Promise<Guess | undefined> {
     const { context, hidden } = this.#heads
-    const [guess] = await this.#compute(step, (index) => {
+    const guesses = await this.#compute(step, (index, at) => {
+      if (at < step.tokens.length - 1) return undefined
       const logits = context.logits(index)
       const { token, probability } = minProbability > 0 ? mostProbable(logits) : { token: likeliest(logits), probability: 1 }
       return probability < minProbability ? undefined : { token, hidden: hidden.copy(index) }
     })
-    return guess
+    return guesses.at(-1)
   }
 
-  async #compute<T>({ from, tokens, vectors, layer }: Step, read?: (index: LogitIndex) => T): Promise<T[]> {
+  async #compute<T>({ from, tokens, vectors, layer }: Step, read?: (index: LogitIndex, at: number) => T): Promise<T[]> {
     const { context, hidden, rounds, layers } = this.#heads
     if (tokens.length === 0) return []
     if (this.#memoryEnd !== from) await context.betweenPasses(() => this.#erase(from))
@@ -205,7 +227,7 @@ export class HeadSequence implements Follower {
     const member = {
       id: this.id,
       nextTokenIndex: from,
-      nextPosition: from + this.#shift,
+      nextPosition: this.#positionOf(from),
       append: (computed: readonly Token[]) => {
         member.nextTokenIndex += computed.length
         member.nextPosition += computed.length
@@ -216,9 +238,9 @@ export class HeadSequence implements Follower {
     }
     const all = new Float32Array(tokens.length * hidden.length)
     for (const [index, vector] of vectors.entries()) all.set(vector, index * hidden.length)
-    const wanted = read === undefined ? 'none' : 'last'
+    const wanted = read === undefined ? 'none' : this.#heads.wanted
     const results = await rounds.join('tokens', () =>
-      context.compute(member, { tokens, vectors: all, wanted, read: (index) => read?.(index) as T }),
+      context.compute(member, { tokens, vectors: all, wanted, read: (index, at) => read?.(index, at) as T }),
     )
     this.#memoryEnd = from + tokens.length
     return results
@@ -228,7 +250,7 @@ export class HeadSequence implements Follower {
     const { library, memory } = this.#heads.context
     if (memory === null) return
     if (this.#memoryEnd === 'unknown') library.removeTokens(memory, this.id, -1, -1)
-    else if (!library.removeTokens(memory, this.id, from + this.#shift, -1)) throw new Error('it cannot take back tokens')
+    else if (!library.removeTokens(memory, this.id, this.#positionOf(from), -1)) throw new Error('it cannot take back tokens')
   }
 
   async #trying(work: () => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fillPass } from './context.ts'
+import { fillPass } from './fill-pass.ts'
 
 const work = (sequence: number, tokens: number, computed = 0) => ({
   sequence: { id: sequence },
