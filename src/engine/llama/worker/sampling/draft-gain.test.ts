@@ -56,6 +56,18 @@ describe('drafts', () => {
     expect(rounds(100).drafting).toBeGreaterThan(90)
   })
 
+  test('end although other processes interrupt some rounds without drafts', () => {
+    const costs = { with: { ms: 20, tokens: 1 }, without: { ms: 10, tokens: 1 } }
+    const { gain, rounds } = open(costs)
+    for (let time = 0; time < 60; time++) {
+      costs.without = { ms: 200, tokens: 1 }
+      rounds(1)
+      costs.without = { ms: 10, tokens: 1 }
+      rounds(20)
+    }
+    expect(gain.isOn).toBe(false)
+  })
+
   test('are decided for each number of streams, and for all streams of a round together', () => {
     const { gain, rounds } = open({ with: { ms: 15, tokens: 2 }, without: { ms: 10, tokens: 1 } })
     rounds(100)

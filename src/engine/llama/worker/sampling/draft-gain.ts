@@ -5,8 +5,8 @@ const untilKnown = 4
 /** What trials of the slower kind may cost, as a share of the time. */
 const trialShare = 0.01
 const [fewestUntilTrial, mostUntilTrial] = [64, 4096]
-/** The weight of what was measured before. */
-const memory = 0.9
+/** The newest rounds of each kind that are compared. */
+const remembered = 8
 
 /**
  * Whether rounds draft: where they take less time for a token with drafts than without. Both are measured, for each number of streams; the
@@ -60,24 +60,29 @@ export class DraftGain {
   }
 }
 
-/** The time of a token, the newest rounds above all. */
+/** The time of a token. */
 class Pace {
   rounds = 0
-  #ms = 0
-  #tokens = 0
+  readonly #ms: number[] = []
+  readonly #tokens: number[] = []
 
   learn(ms: number, tokens: number): void {
     this.rounds += 1
-    this.#ms = this.#ms * memory + ms
-    this.#tokens = this.#tokens * memory + tokens
+    this.#ms.push(ms)
+    this.#tokens.push(tokens)
+    if (this.#ms.length <= remembered) return
+    this.#ms.shift()
+    this.#tokens.shift()
   }
 
+  /** The median round, since another process may have had the processor in some. */
   get tokenMs(): number {
-    return this.#ms / this.#tokens
+    const sorted = [...this.#ms].sort((a, b) => a - b)
+    return (sorted[sorted.length >> 1] ?? 0) / this.tokensOfRound
   }
 
   get tokensOfRound(): number {
-    return this.#tokens * (1 - memory)
+    return this.#tokens.reduce((sum, tokens) => sum + tokens, 0) / this.#tokens.length
   }
 }
 
