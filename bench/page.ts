@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { loadavg } from 'node:os'
 import { answers, facts, write } from '../test/support/page/chat-words.ts'
-import { importLargeAnswer, openLargeAnswer } from '../test/support/page/large-answer.ts'
+import { importLargeAnswer, importLongConversation, openLargeAnswer } from '../test/support/page/large-answer.ts'
 import { type MainThread, watchMainThread } from '../test/support/page/main-thread.ts'
 import { openManyRequests, scrollTable } from '../test/support/page/many-requests.ts'
 import { openBrowser, openServerPage } from '../test/support/page/open-page.ts'
@@ -10,7 +10,8 @@ import { startDragoman } from './processes.ts'
 import { printTable } from './report/report.ts'
 
 /**
- * What the page's main thread does with ten thousand requests, and with a stream of 5,000 tokens per second, in a Chromium without a GPU.
+ * What the page's main thread does with ten thousand requests, and with a stream of 5,000 tokens per second, in a Chromium without a GPU;
+ * and how long it takes to open a conversation of 100 messages, and of 1,000.
  *
  *   npm run bench:page
  */
@@ -18,6 +19,7 @@ import { printTable } from './report/report.ts'
 const steps = 60
 const tokensPerSecond = 5000
 const streamSeconds = 4
+const opensEach = 11
 
 const server = await startDragoman([{ engine: 'fake', id: 'org/scripted', script: 'from-request', contextLength: 1_000_000 }])
 const browser = await openBrowser()
@@ -75,10 +77,39 @@ function note(
   note('a megabyte of Markdown', await watchMainThread(page, () => openLargeAnswer(page)), { count: 1, unit: 'all' })
   await close()
 }
+const opens = await timesToOpen([100, 1000])
 await browser.close()
 server.stop()
 console.log(`load average ${loadavg()[0]?.toFixed(2)}; milliseconds of the main thread`)
 printTable(['', 'longest task', 'tasks > 50 ms', 'work', 'script', 'layout', 'style'], rows)
+printTable(
+  ['the page opens with a conversation of', 'median time'],
+  opens.map(({ count, times }) => [`${count} messages`, median(times)]),
+)
+
+/** Opens the page at the addresses of conversations of these lengths, by turns, until their last message is shown. */
+async function timesToOpen(counts: readonly number[]) {
+  const opened = []
+  for (const count of counts) {
+    const { page, close } = await openServerPage(browser, server.url)
+    await importLongConversation(page, count)
+    await page.getByRole('link', { name: /^long/ }).click()
+    opened.push({ count, page, close, times: [] as number[] })
+  }
+  for (let time = 0; time < opensEach; time++) {
+    for (const { page, times } of opened) {
+      await page.reload()
+      await answers(page).getByText('the end').waitFor()
+      times.push((await page.evaluate('performance.now()')) as number)
+    }
+  }
+  for (const { close } of opened) await close()
+  return opened
+}
+
+function median(values: readonly number[]): string {
+  return `${[...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]?.toFixed(0)} ms`
+}
 
 /** In front of a server: answers chats itself, with this many tokens a second. */
 async function pacedServer(behind: string): Promise<{ readonly url: string; close(): void }> {

@@ -58,7 +58,7 @@ export class AnswerFold {
   /** The share of the prompt that is read, from 0 to 1; undefined before and after. */
   reading: number | undefined
 
-  /** What the message has stays in front. Without `startMs` it is not known how long its first token took. */
+  /** The output follows that of the message. Without `startMs`, the time of the first token is unknown. */
   constructor(before: Message, startMs: number | undefined) {
     this.#before = before
     this.#startMs = startMs

@@ -6,7 +6,7 @@ import { plainName } from '../../ui/names.ts'
 import { formatMs, formatRate } from '../../ui/numbers.ts'
 import { Failure } from '../../ui/states.tsx'
 import { answer } from './answers.ts'
-import { type Conversation, type Message, pathOf, replaced, type ToolCall } from './conversation.ts'
+import { type Conversation, type Message, replaced, type ToolCall } from './conversation.ts'
 import { change } from './library.ts'
 import { schemaProblems } from './schema-check.ts'
 
@@ -33,15 +33,15 @@ export function Reasoning({ message, isRunning }: { readonly message: Message; r
 type CallsProps = {
   readonly conversation: Signal<Conversation>
   readonly message: Message
+  readonly isLast: boolean
   readonly isRunning: boolean
   readonly model: string
 }
 
 /** Calls of tools as they happen. The caller's own wait for a result, which is typed here. */
-export function Calls({ conversation, message, isRunning, model }: CallsProps) {
+export function Calls({ conversation, message, isLast, isRunning, model }: CallsProps) {
   const calls = message.calls ?? []
   const waiting = calls.filter(({ by }) => by === 'caller')
-  const isLast = pathOf(conversation.value).at(-1)?.id === message.id
   const setResult = (id: string, result: string) => {
     const changed = calls.map((call) => (call.id === id ? { ...call, result } : call))
     change(conversation, replaced(conversation.value, { ...message, calls: changed }))

@@ -73,7 +73,7 @@ async function run(conversation: Signal<Conversation>, message: Message, start?:
   const { signal: leaves } = connection
   const shown = signal<Message | undefined>(undefined)
   const waits = signal('')
-  let isFollowed = false
+  let isFollowed = start !== undefined
   let isStopped = false
   const stop = () => {
     if (!isFollowed) return stops.postMessage(id)
@@ -81,7 +81,7 @@ async function run(conversation: Signal<Conversation>, message: Message, start?:
     isStopped = true
     const leave = () => {
       connection.abort()
-      // The server would go on without this tab.
+      // The server would continue without this tab.
       send(`v1/stream?conv_id=${stream.id}`, { method: 'DELETE' }).catch(() => undefined)
     }
     const grace = setTimeout(leave, stopGraceMs)

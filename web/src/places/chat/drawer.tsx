@@ -5,7 +5,7 @@ import { icons } from '../../ui/icons.tsx'
 import type { Conversation, Settings } from './conversation.ts'
 import { change } from './library.ts'
 import { type Model, propertiesOf } from './models.ts'
-import { PresetFields } from './preset-fields.tsx'
+import { PresetFields } from './presets/preset-fields.tsx'
 import { jsonProblem, samplingFields, serverToolsOf } from './request.ts'
 
 const texts = chatTexts.drawer

@@ -5,7 +5,7 @@ import { branched, type Conversation, createConversation, type Message } from '.
 import { newId } from './ids.ts'
 import { byId, changed, changeOf, changesNothing } from './kept/change.ts'
 import { commit, type News, onNews, readAll, readIds, readSome, remove } from './kept/store.ts'
-import { defaultSettings } from './presets.ts'
+import { defaultSettings } from './presets/presets.ts'
 import { readConversation, readHead, readMessage, withChoices } from './read-conversation.ts'
 
 /** All conversations of this browser, by id; undefined until they are loaded. */

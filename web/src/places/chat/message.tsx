@@ -24,6 +24,8 @@ import { TokenView } from './token-view.tsx'
 type MessageProps = {
   readonly conversation: Signal<Conversation>
   readonly message: Message
+  /** None follows it in the visible branch. */
+  readonly isLast: boolean
   readonly model: string
   readonly onBranch: (message: Message) => void
   /** Asks a second model the same, beside this one. */
@@ -39,11 +41,10 @@ export const MessageView = memo(function MessageView(props: MessageProps) {
   return message.role === 'user' ? <UserMessage {...props} /> : <Answer {...props} />
 })
 
-function UserMessage({ conversation, message, model, onBranch }: MessageProps) {
+function UserMessage({ conversation, message, isLast, model, onBranch }: MessageProps) {
   const [isEditing, setEditing] = useState(false)
   const [isWhole, setWhole] = useState(false)
   const { text, attachments = [] } = message
-  const isLast = pathOf(conversation.value).at(-1)?.id === message.id
   const isLong = text.length > longChars && !isWhole
   const keep = (edited: string) => {
     setEditing(false)
@@ -85,7 +86,7 @@ function UserMessage({ conversation, message, model, onBranch }: MessageProps) {
         <CopyButton text={text} what={chatTexts.copyMessage} />
         <Action name={chatTexts.edit} icon="edit" onClick={() => setEditing(true)} />
         <Action name={chatTexts.branch} word={chatTexts.branchWord} icon="branch" onClick={() => onBranch(message)} />
-        <Remove conversation={conversation} message={message} />
+        <Remove conversation={conversation} message={message} isLast={isLast} />
         {message.isEdited === true && <span class="small muted">{chatTexts.edited}</span>}
       </div>
       {isLast && (
@@ -154,7 +155,7 @@ function Editor({ text, onSend, onKeep, onCancel }: EditorProps) {
   )
 }
 
-function Answer({ conversation, message: kept, model, onBranch, onCompare }: MessageProps) {
+function Answer({ conversation, message: kept, isLast, model, onBranch, onCompare }: MessageProps) {
   const [showsTokens, setShowsTokens] = useState(false)
   const [isEditing, setEditing] = useState(false)
   const run = running.value.get(kept.id)
@@ -189,7 +190,9 @@ function Answer({ conversation, message: kept, model, onBranch, onCompare }: Mes
       ) : (
         <Markdown text={text} isGrowing={isRunning} />
       )}
-      {calls.length > 0 && <Calls conversation={conversation} message={message} isRunning={isRunning} model={model} />}
+      {calls.length > 0 && (
+        <Calls conversation={conversation} message={message} isLast={isLast} isRunning={isRunning} model={model} />
+      )}
       {isRunning && text === '' && reasoning === undefined && <p class="muted waits">{run.waits.value || chatTexts.waiting}</p>}
       {isRunning && <div class="runs" aria-hidden="true" />}
       {state === 'broken' && (
@@ -212,7 +215,7 @@ function Answer({ conversation, message: kept, model, onBranch, onCompare }: Mes
           <Action name={chatTexts.editAnswer} icon="edit" onClick={() => setEditing(true)} />
           <Action name={chatTexts.branch} word={chatTexts.branchWord} icon="branch" onClick={() => onBranch(kept)} />
           <Action name={chatTexts.compare} word={chatTexts.besideWord} icon="columns" onClick={() => onCompare(kept)} />
-          <Remove conversation={conversation} message={kept} />
+          <Remove conversation={conversation} message={kept} isLast={isLast} />
           <Action
             name={`${chatTexts.code}: curl`}
             word="curl"
@@ -235,13 +238,12 @@ function Answer({ conversation, message: kept, model, onBranch, onCompare }: Mes
 }
 
 /** Deletes a message after a question: alone, or with what follows it. */
-function Remove({ conversation, message }: Pick<MessageProps, 'conversation' | 'message'>) {
+function Remove({ conversation, message, isLast }: Pick<MessageProps, 'conversation' | 'message' | 'isLast'>) {
   const [asks, setAsks] = useState(false)
   const remove = (andAfter: boolean) => {
     setAsks(false)
     change(conversation, without(conversation.value, message.id, andAfter))
   }
-  const isLast = pathOf(conversation.value).at(-1)?.id === message.id
   return (
     <>
       <Action name={chatTexts.deleteMessage} icon="trash" onClick={() => setAsks(true)} />

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { go, linkTo } from '../../frame/router.ts'
 import { chatTexts } from '../../texts/chat.ts'
 import { icons } from '../../ui/icons.tsx'
-import { Announcer } from './announcer.tsx'
+import { Announcer } from './announcer/announcer.tsx'
 import { running } from './answers.ts'
 import { type Conversation, type Message, pathOf } from './conversation.ts'
 import { Gauge } from './gauge.tsx'
@@ -123,6 +123,7 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
               key={message.id}
               conversation={conversation}
               message={message}
+              isLast={message === path.at(-1)}
               model={model?.id ?? ''}
               onBranch={branch}
               onCompare={compare}

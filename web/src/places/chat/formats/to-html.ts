@@ -3,6 +3,7 @@ import { gfm, gfmHtml } from 'micromark-extension-gfm'
 import { chatTexts } from '../../../texts/chat.ts'
 import { type Attachment, type Conversation, type Message, pathOf, type ToolCall } from '../conversation.ts'
 import { BlockSplitter } from '../markdown/blocks.ts'
+import { formulas, formulasHtml } from '../markdown/formula-syntax.ts'
 
 /** A longer block is shown as it was written: parsing may take time quadratic in its length. */
 const longestBlock = 8000
@@ -62,14 +63,16 @@ function callHtml({ name, input, result, by }: ToolCall): string {
   return folded(chatTexts.tool(name, by === 'server'), plain(input) + (result === undefined ? '' : plain(result)))
 }
 
-/** Micromark leaves HTML, scripts and unsafe links out. */
+/** Micromark leaves HTML, scripts and unsafe links out. Formulas stay as they were written. */
 function markdown(text: string): string {
   const splitter = new BlockSplitter()
   splitter.append(text)
   const blocks = [...splitter.closed, splitter.open]
   return blocks
     .map((block) =>
-      block.length > longestBlock ? plain(block) : micromark(block, { extensions: [gfm()], htmlExtensions: [gfmHtml()] }),
+      block.length > longestBlock
+        ? plain(block)
+        : micromark(block, { extensions: [gfm(), formulas(false)], htmlExtensions: [gfmHtml(), formulasHtml] }),
     )
     .join('\n')
 }

@@ -1,5 +1,5 @@
-import { chatTexts } from '../../texts/chat.ts'
-import type { Message } from './conversation.ts'
+import { chatTexts } from '../../../texts/chat.ts'
+import type { Message } from '../conversation.ts'
 
 const texts = chatTexts.announced
 

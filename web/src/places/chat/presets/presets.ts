@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
-import type { Settings } from './conversation.ts'
-import { isObject } from './json-object.ts'
-import { readSettings } from './read-conversation.ts'
+import type { Settings } from '../conversation.ts'
+import { isObject } from '../json-object.ts'
+import { readSettings } from '../read-conversation.ts'
 
 /** Settings with a name; those of the default are the settings of each new conversation. The model is chosen apart. */
 export type Preset = { readonly name: string; readonly isDefault: boolean; readonly settings: Omit<Settings, 'model'> }

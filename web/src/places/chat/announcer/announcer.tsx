@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Running } from '../answers.ts'
 import { announcedEnd } from './announced.ts'
-import type { Running } from './answers.ts'
 import { sentenceEnd, spoken } from './sentences.ts'
 
 const everyMs = 1500

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { chatTexts } from '../../texts/chat.ts'
-import type { Settings } from './conversation.ts'
+import { chatTexts } from '../../../texts/chat.ts'
+import type { Settings } from '../conversation.ts'
 import { deletePreset, presets, savePreset } from './presets.ts'
 
 const texts = chatTexts.presets
