@@ -65,7 +65,7 @@ export function decodeChat(body: unknown, requestId: string, keepsAll = false): 
       parallelToolCalls: tools.parallelToolCalls,
       ...(toolUse !== undefined && { toolUse }),
       reasoning,
-      ...decodeCommon(wire),
+      ...decodeCommon(wire.n_predict === 0 ? { ...wire, n_predict: 1 } : wire),
       output: constraint,
       ...(logprobs !== undefined && { logprobs }),
       ...(promptTop !== undefined && { promptTokens: { logprobs: { top: promptTop } } }),

@@ -29,9 +29,13 @@ const openaiFields: readonly Field[] = [
   used('functions', 'deprecated: at most one call, answered as `function_call`'),
   sharedOpenaiFields.logitBias,
   used('logprobs', 'true, or a number: as in tabbyAPI, above 1 it is also `top_logprobs`; known ids of tokens are `token_id`'),
-  used('max_completion_tokens', `at least 1; absent, or -1: until the model stops or the context is full; ${givesWay}`, {
-    aliases: ['max_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],
-  }),
+  used(
+    'max_completion_tokens',
+    `at least 1 (\`n_predict\` 0 is 1, which fills a cache); absent, or -1: until the model stops or the context is full; ${givesWay}`,
+    {
+      aliases: ['max_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],
+    },
+  ),
   used('metadata', `kept with \`store\`; ${passedOn}`),
   refused('modalities', 'output is text', { accepts: [['text']] }),
   refused('moderation', 'no moderation model'),

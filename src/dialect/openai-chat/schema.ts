@@ -3,7 +3,7 @@ import { commonShape } from '../openai/common-schema.ts'
 import { chatServerShape } from '../openai/server-fields.ts'
 import { runningShape } from '../openai/times/running-fields.ts'
 import { dictionary, jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
-import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
+import { flag, integerBetween, integerFrom, nonEmptyText, text, unlimitedOr } from '../wire/wire-types.ts'
 import { wireMessage } from './message-schema.ts'
 import { tool, toolChoice, toolFunction, toolFunctionChoice } from './tool-schema.ts'
 
@@ -58,6 +58,7 @@ export const chatRequestSchema = looseObject({
   logprobs: z.union([z.boolean(), integerBetween(0, maxTopLogprobs)]).nullish(),
   top_logprobs: integerBetween(0, maxTopLogprobs).nullish(),
   prompt_logprobs: integerBetween(0, maxTopLogprobs).nullish(),
+  n_predict: unlimitedOr(0),
   n_probs: integerBetween(0, maxTopLogprobs).nullish(),
 
   reasoning_effort: nonEmptyText.nullish(),

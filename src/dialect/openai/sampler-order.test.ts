@@ -14,6 +14,18 @@ test.each<[string, Wire, boolean | undefined]>([
   ["text-generation-webui's default", { sampler_priority: writersDefault }, false],
   ['… with temperature_last, which wins', { sampler_priority: writersDefault, temperature_last: true }, undefined],
   ['… at temperature 1, which changes nothing', { sampler_priority: writersDefault, temperature: 1 }, undefined],
+  [
+    'llama.cpp’s default in its other spellings',
+    {
+      samplers: ['penalties', 'dry', 'top-n-sigma', 'top-k', 'typ-p', 'nucleus', 'min-p', 'xtc', 'temp'],
+      xtc_probability: 0.5,
+      dry_multiplier: 1,
+      typ_p: 0.5,
+      nsigma: 1,
+    },
+    true,
+  ],
+  ['… and as a text of them', { samplers: 'penalties;top-k;typical-p;nucleus;min-p;temp' }, true],
   ['a sampler that is off, in any place', { sampler_order: ['xtc', 'top_k', 'top_p', 'min_p', 'temperature'] }, true],
 ])('%s is kept', (_, wire, temperatureLast) => {
   const isTold = temperatureLast !== undefined

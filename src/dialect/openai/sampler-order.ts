@@ -47,10 +47,13 @@ const names: Readonly<Record<string, SamplerName>> = {
   typ_p: 'typical',
   typical: 'typical',
   typical_p: 'typical',
+  typ: 'typical',
   top_p: 'top-p',
+  nucleus: 'top-p',
   min_p: 'min-p',
   xtc: 'xtc',
   temperature: 'temperature',
+  temp: 'temperature',
   dynamic_temperature: 'temperature',
   quadratic_sampling: 'smoothing',
   6: 'penalties',
@@ -127,7 +130,9 @@ function splitOrder(text: string): readonly string[] {
   return words.length === 1 && samplerOf(text) === undefined ? [...text] : words
 }
 
-function samplerOf(name: string): SamplerName | undefined {
+/** llama-server takes hyphens as well. */
+function samplerOf(given: string): SamplerName | undefined {
+  const name = given.replaceAll('-', '_')
   return Object.hasOwn(names, name) ? names[name] : undefined
 }
 

@@ -181,6 +181,35 @@ describe('the other routes', () => {
     }
   })
 
+  test('its page is told that there are no tools, in the form that it reads', async () => {
+    for (const method of ['GET', 'POST'] as const) {
+      const reply = await app.inject({ method, url: '/tools', ...(method === 'POST' && { payload: {} }) })
+      expect([reply.statusCode, reply.json()]).toEqual([
+        403,
+        { error: { message: 'this feature is disabled', type: 'feature_disabled' } },
+      ])
+    }
+  })
+
+  test("n_predict 0 reads a conversation into the cache: a chat has one token, as llama-server's, a completion none", async () => {
+    const messages = [{ role: 'user', content: 'Hello again' }]
+    const chat = await post('/v1/chat/completions', { messages, n_predict: 0 })
+    expect([chat.status, chat.json().choices[0].message.content, chat.json().usage.completion_tokens]).toEqual([200, 'Hello', 1])
+    expect((await post('/completion', { prompt: 'Hello again', n_predict: 0 })).json().content).toBe('')
+    expect((await post('/v1/chat/completions', { messages, max_tokens: 0 })).status).toBe(400)
+  })
+
+  test.each(['/v1/chat/completions', '/completion'])(
+    'a prompt that does not fit is an error with both numbers: %s',
+    async (url) => {
+      const text = 'a '.repeat(2000)
+      const prompt = url.includes('chat') ? { messages: [{ role: 'user', content: text }] } : { prompt: text }
+      const { status, json } = await post(url, prompt)
+      expect([status, json().error]).toMatchObject([400, { n_prompt_tokens: expect.any(Number), n_ctx: 1000 }])
+      expect(json().error.n_prompt_tokens).toBeGreaterThanOrEqual(1000)
+    },
+  )
+
   test('tokens have their pieces where a request wants them; a part of a character is bytes', async () => {
     const { json } = await post('/tokenize', { content: 'aé', with_pieces: true })
     expect(json()).toEqual({

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
 import { countTokens } from '../../../core/uses/count-tokens.ts'
 import { llamaCompletion, llamaInfill } from '../../../dialect/llama-server/dialect.ts'
@@ -55,6 +55,14 @@ export function addLlamaServerRoutes(app: FastifyInstance, deps: DialectDeps): v
     const n_ctx = engine.facts.contextLength ?? 0
     return Array.from({ length: slots }, (_, id) => ({ id, n_ctx, speculative: false, is_processing: id < busy }))
   })
+  for (const method of ['GET', 'POST'] as const) {
+    const handler = (request: FastifyRequest) => {
+      const message = 'this feature is disabled'
+      request.absentReply = { status: 403, body: { error: { message, type: 'feature_disabled' } } }
+      throw new AppError('route-not-found', message)
+    }
+    app.route({ method, url: '/tools', config: { ...config, isRefusal: true }, handler })
+  }
   for (const [path, why] of notSupported) {
     app.post(path, { config: { ...config, isRefusal: true } }, (request) => {
       request.absentReply = { status: 501, body: { error: { code: 501, message: why, type: 'not_supported_error' } } }
