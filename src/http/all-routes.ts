@@ -3,6 +3,7 @@ import type { Dialect } from '../contract/dialect.ts'
 import type { ServedRoute } from './access/route-guard.ts'
 import type { BodyRoom } from './body/body-room.ts'
 import { addSdkRoutes, type SdkSockets } from './lm-studio-sdk/sdk-sockets.ts'
+import type { KeptStreams } from './reply/kept-streams.ts'
 import { addKoboldRoutes } from './routes/local-servers/routes-kobold.ts'
 import { addLlamaServerRoutes } from './routes/local-servers/routes-llama-server.ts'
 import { addLmStudioRoutes } from './routes/local-servers/routes-lm-studio.ts'
@@ -11,6 +12,7 @@ import { addOllamaRoutes } from './routes/local-servers/routes-ollama.ts'
 import { addOtherLists } from './routes/local-servers/routes-other-lists.ts'
 import { addPresetRoutes } from './routes/local-servers/routes-presets.ts'
 import { addRouterRoutes } from './routes/local-servers/routes-router.ts'
+import { addStreamRoutes } from './routes/local-servers/routes-streams.ts'
 import { addTabbyRoutes } from './routes/local-servers/routes-tabby.ts'
 import { addUnslothRoutes } from './routes/local-servers/routes-unsloth.ts'
 import { addBatchRoutes } from './routes/openai/routes-batches.ts'
@@ -44,6 +46,7 @@ type RouteDeps = ServerDeps &
   OpenaiDialects &
   ResponsesParts & {
     readonly messages: Dialect
+    readonly streams: KeptStreams
     readonly room: BodyRoom
     readonly bodyLimitBytes: number
     readonly sdkSockets: SdkSockets
@@ -81,6 +84,7 @@ const modules: readonly ((app: FastifyInstance, deps: RouteDeps) => void)[] = [
   addTokenRoutes,
   addLlamaServerRoutes,
   addRouterRoutes,
+  addStreamRoutes,
   addLmStudioRoutes,
   addSdkRoutes,
   addOtherLists,

@@ -17,6 +17,7 @@ import { SdkSockets } from './lm-studio-sdk/sdk-sockets.ts'
 import { type Enter, openFastify } from './open-fastify.ts'
 import { createPipelines } from './pipelined.ts'
 import { sendError, shownTo } from './reply/error-reply.ts'
+import { KeptStreams } from './reply/kept-streams.ts'
 import { addLimitHeaders } from './reply/reply-headers.ts'
 import { disconnectStalledReader } from './reply/stalled-reader.ts'
 import { ResponsesSockets } from './responses/responses-socket.ts'
@@ -51,6 +52,7 @@ export type Server = {
 export function createServer(deps: ServerDeps): Server {
   const { log, cancellations, bodyLimitBytes = defaultBodyLimitBytes, dialects: added = [] } = deps
   const inFlight = new InFlightRequests()
+  const streams = new KeptStreams({ siblings: deps.siblings, wallClock: Date.now })
   const { watch, refuse } = createRequestWatch(deps, inFlight)
   const inTurn = createPipelines()
   const enter: Enter = (request, reply, go) =>
@@ -117,6 +119,7 @@ export function createServer(deps: ServerDeps): Server {
   const isDraining = () => phase !== 'serving'
   addAllRoutes(app, {
     ...deps,
+    streams,
     openai,
     messages,
     responses,
@@ -137,10 +140,10 @@ export function createServer(deps: ServerDeps): Server {
     inFlight.closeIncomplete()
     sockets.drain()
     sdkSockets.drain()
-    const idle = await Promise.all([inFlight.idleWithin(graceMs), responses.background.idleWithin(graceMs)])
+    const idle = await Promise.all([inFlight, responses.background, streams].map((runs) => runs.idleWithin(graceMs)))
     if (idle.includes(false)) {
       cancellations.cancelWhere({}, 'shutting-down')
-      await Promise.all([inFlight.idleWithin(cancelledGraceMs), responses.background.idleWithin(cancelledGraceMs)])
+      await Promise.all([inFlight, responses.background, streams].map((runs) => runs.idleWithin(cancelledGraceMs)))
     }
     // Not the HTTP server's `close`, which closes connections whose replies are written but not sent.
     Listener.prototype.close.call(app.server)

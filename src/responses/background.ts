@@ -1,8 +1,8 @@
 import { ActiveRuns } from '../base/active-runs.ts'
 import { ChurnMap } from '../base/churn.ts'
 import type { Emit } from '../base/emit.ts'
-import { Waiters } from '../base/waiters.ts'
 import type { GenerationEvent } from '../contract/event.ts'
+import { FollowedLog } from '../core/followed-log.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encode/encoder.ts'
 import type { ResponsesDeps } from './deps.ts'
 import { leaseMs, type ResponseRun } from './response-run.ts'
@@ -81,35 +81,21 @@ export class BackgroundResponses {
   }
 }
 
-/** The events of a response that runs on its own, for any number of readers, each at its own pace. */
+/** The events of a response that runs on its own, for any number of readers. Their numbers are their positions. */
 class EventLog {
-  readonly #events: ResponseEvent[] = []
-  readonly #waiters = new Waiters()
-  #isClosed = false
+  readonly #log = new FollowedLog<ResponseEvent>()
 
   add(events: readonly ResponseEvent[]): void {
-    for (const event of events) this.#events.push(event)
-    this.#waiters.release()
+    for (const event of events) this.#log.add(event)
   }
 
   /** No event follows. */
   close(): void {
-    this.#isClosed = true
-    this.#waiters.release()
+    this.#log.close()
   }
 
   /** Emits the events with a higher number, including future ones. Resolves after the last one, or when the signal is aborted. */
-  async follow(after: number, emit: Emit<ResponseEvent>, signal: AbortSignal): Promise<void> {
-    let index = this.#events.findIndex((event) => event.sequence_number > after)
-    if (index === -1) index = this.#events.length
-    while (!signal.aborted) {
-      const event = this.#events[index]
-      if (event !== undefined) {
-        index += 1
-        const pending = event.sequence_number > after ? emit(event) : undefined
-        if (pending !== undefined) await pending
-      } else if (this.#isClosed) return
-      else await this.#waiters.wait(signal).catch(() => undefined)
-    }
+  follow(after: number, emit: Emit<ResponseEvent>, signal: AbortSignal): Promise<void> {
+    return this.#log.follow(after + 1, emit, signal)
   }
 }

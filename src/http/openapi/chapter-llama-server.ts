@@ -2,6 +2,7 @@ import { completionFields, infillFields } from '../../dialect/llama-server/field
 import { modelNameFields, modelNameSchema, repositoryFields } from '../../dialect/llama-server/model-name.ts'
 import { completion, completions } from '../../dialect/llama-server/replies.ts'
 import { completionSchema, infillSchema } from '../../dialect/llama-server/schema.ts'
+import { controlled, controlSchema, lookupSchema, streamList, streamQuerySchema } from '../../dialect/llama-server/streams.ts'
 import { nestedConstraintFields } from '../../dialect/openai/common-fields.ts'
 import { props } from '../../dialect/openai/replies.ts'
 import { embeddingRequestSchema } from '../../dialect/openai-embeddings/embeddings.ts'
@@ -108,6 +109,24 @@ export const llamaServer: Chapter = {
       title:
         'What happens to models: `model_status`, `status_change`, `download_progress`, `download_finished`, `models_reload` …',
       stream: sse(object({ model: text, event: text, data: anyObject.optional() })),
+    },
+    'GET /v1/stream': {
+      title: 'A stream that was begun with the header `x-conversation-id`, from a byte on',
+      query: streamQuerySchema,
+      stream: sse(anyObject),
+    },
+    'DELETE /v1/stream': { title: 'End such a stream', query: object({ conv_id: text }), reply: 'empty', statuses: [204] },
+    'POST /v1/streams/lookup': {
+      title: 'Which of these conversations have a stream',
+      body: { name: 'StreamLookup', schema: lookupSchema },
+      reply: streamList,
+      example: { conversation_ids: ['a'] },
+    },
+    'POST /v1/chat/completions/control': {
+      title: 'llama-server: end the reasoning of a running reply, which is not possible here',
+      body: { name: 'ChatControl', schema: controlSchema },
+      reply: controlled,
+      example: { action: 'reasoning_end', id: 'chatcmpl-1' },
     },
     'GET /props': {
       title: 'The properties of a model',

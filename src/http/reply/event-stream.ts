@@ -28,6 +28,8 @@ type EventStreamOptions = {
   readonly framing?: keyof typeof contentTypes
   /** It is a generation, which may have to be sent in one piece; call `start` when it is complete. */
   readonly isGeneration?: true
+  /** Takes all text as it is sent, also after the client has left. */
+  keep?(text: string): void
   /** Called once, just before the headers are sent. */
   addHeaders?(): void
 }
@@ -36,7 +38,7 @@ type EventStreamOptions = {
 export function openEventStream(
   deps: StreamDeps,
   reply: FastifyReply,
-  { heartbeat: sent, framing = 'events', isGeneration, addHeaders }: EventStreamOptions,
+  { heartbeat: sent, framing = 'events', isGeneration, addHeaders, keep }: EventStreamOptions,
 ): SseWriter {
   const { heartbeatMs, stalledReaderMs, now, streaming = true } = deps
   const isWhole = isGeneration === true && !streaming
@@ -53,6 +55,7 @@ export function openEventStream(
       )
     },
     isInLines: framing === 'lines',
+    ...(keep !== undefined && { keep }),
     isWhole,
     heartbeat: () => (heartbeat === '' ? '' : loadComment(reply.request) + placeComment(reply.request) + heartbeat),
     heartbeatMs: (heartbeatMs?.() ?? defaultHeartbeatMs) || Number.POSITIVE_INFINITY,

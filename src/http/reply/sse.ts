@@ -11,6 +11,8 @@ type SseWriterOptions = {
   readonly heartbeatMs: number
   /** Each line is written as a chunk of its own: some clients parse a chunk as one value. */
   readonly isInLines?: boolean
+  /** Takes all text as it is sent, also after the client has left. */
+  keep?(text: string): void
   /** Everything is sent at the end: until then, the reply has not started. */
   readonly isWhole?: boolean
   readonly stalledReaderMs: number
@@ -80,11 +82,13 @@ export class SseWriter {
   /** Sends pending text and ends the reply, if it has started. */
   end(): void {
     clearTimeout(this.#timer)
-    const { raw, open, isInLines = false } = this.#options
-    if (!this.#started || raw.destroyed) return
-    if (!raw.headersSent) open()
+    const { raw, open, keep, isInLines = false } = this.#options
+    if (!this.#started) return
     const text = this.#held + this.#pending
     this.#pending = ''
+    keep?.(text)
+    if (raw.destroyed) return
+    if (!raw.headersSent) open()
     if (isInLines) {
       this.#send(text)
       raw.end()
@@ -94,12 +98,13 @@ export class SseWriter {
 
   readonly #flush = (): void => {
     this.#flushScheduled = false
-    const { raw, open, now } = this.#options
-    if (raw.destroyed) this.#pending = ''
-    if (this.#pending === '') return
-    if (!raw.headersSent) open()
+    const { raw, open, keep, now } = this.#options
     const text = this.#pending
     this.#pending = ''
+    if (text === '') return
+    keep?.(text)
+    if (raw.destroyed) return
+    if (!raw.headersSent) open()
     this.#lastWriteMs = now()
     this.#send(text)
   }

@@ -25,6 +25,7 @@ import type { UsageTimes } from '../../dialect/openai/times/encode-timings.ts'
 import type { ReasoningFields } from '../../dialect/openai-chat/encode.ts'
 import type { AccessRules } from '../access/access.ts'
 import type { Capture, CapturedRequest } from '../capture/capture.ts'
+import type { KeptStreams } from '../reply/kept-streams.ts'
 import type { LimitReader } from '../reply/reply-headers.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -93,6 +94,8 @@ export type Keeping = {
   readonly files?: FileStore
   /** Runs requests that nobody waits for; absent: there is no store or no room for files. */
   readonly batches?: Batches
+  /** Streams that their clients find again; absent: none are kept. */
+  readonly streams?: KeptStreams
   /** What programs of the server's tools have made; absent: there are no such tools. */
   readonly pictures?: SessionPictures
 }

@@ -14,6 +14,7 @@ import { openEventStream } from '../reply/event-stream.ts'
 import { logFailure, wireCodeOf } from '../reply/failure-log.ts'
 import { addEndHeaders, type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import { jsonReply } from '../reply/json-reply.ts'
+import { type KeptStream, keptStreamBytes } from '../reply/kept-streams.ts'
 import { addIgnored, addStartHeaders } from '../reply/reply-headers.ts'
 import { withModel } from './default-model.ts'
 import type { Generating, Keeping, Models, Replying, Watching } from './deps.ts'
@@ -42,6 +43,7 @@ export function createDialectHandler(
     const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body })
     let call: DecodedCall | undefined
     let keep: (() => void) | undefined
+    let kept: KeptStream | undefined
     caller.watch?.began()
     try {
       const serverTools = deps.tools?.namesFor(caller.principal)
@@ -57,7 +59,8 @@ export function createDialectHandler(
       call = decoding instanceof Promise ? await decoding : decoding
       if (request.pinsPrompt === true) call = withPinnedPrompts(call)
       refuseWithoutStore(call, deps.store)
-      if (call.policy.onHangUp === 'go-on') detach()
+      if (call.stream) kept = deps.streams?.open(request.headers['x-conversation-id'], { owner: caller.principal.id, handle })
+      if (call.policy.onHangUp === 'go-on' || kept !== undefined) detach()
       if (hasLargeBody(request)) await nextTurn()
       const keeping = keepLoaded(call.policy.keepLoaded, caller.principal)
       caller.watch?.asked(call.requests[0].model)
@@ -73,7 +76,7 @@ export function createDialectHandler(
       const context = { model, ...(!call.stream && { isWhole: true as const }), ...caller }
       const generation = stored(noted(answer(deps, call.requests, context), { call, facts }), call, { request, facts })
       if (call.stream) {
-        await stream({ generation, call, request, reply })
+        await stream({ generation, call, request, reply, kept })
         // Even without a byte sent: then the client has disconnected.
         reply.hijack()
         return
@@ -91,6 +94,7 @@ export function createDialectHandler(
       return
     } finally {
       keep?.()
+      if (kept !== undefined) deps.streams?.close(kept)
       handle.close()
     }
   }
@@ -117,12 +121,13 @@ export function createDialectHandler(
   }
 
   /** Throws only before anything is sent; a later failure is the stream's last event. */
-  async function stream({ generation, call, request, reply }: StreamArgs): Promise<void> {
+  async function stream({ generation, call, request, reply, kept }: StreamArgs): Promise<void> {
     const encoder = request.surface === 'llama-stack' ? withoutDone(call.createStreamEncoder()) : call.createStreamEncoder()
     let start: StartEvent | undefined
     const writer = openEventStream(deps, reply, {
       heartbeat: dialect.heartbeat,
       isGeneration: true,
+      ...(kept !== undefined && { keep: (text) => kept.log.add(Buffer.from(text)) }),
       ...(dialect.framing !== undefined && { framing: dialect.framing }),
       addHeaders: () => {
         if (start !== undefined) addStartHeaders(start, call, reply)
@@ -138,7 +143,10 @@ export function createDialectHandler(
           return undefined
         }
         writer.write(encoder.encode(event))
-        return writer.waitForReader()
+        if (kept === undefined) return writer.waitForReader()
+        // It continues without its reader, which finds again what it has missed.
+        if (reply.raw.writableLength > keptStreamBytes) reply.raw.destroy()
+        return undefined
       })
       writer.start()
     } catch (thrown) {
@@ -177,6 +185,7 @@ type StreamArgs = {
   readonly call: DecodedCall
   readonly request: FastifyRequest
   readonly reply: FastifyReply
+  readonly kept: KeptStream | undefined
 }
 
 /**

@@ -28,6 +28,10 @@ export const refused: Readonly<Record<string, number>> = {
   'POST /v1/lora/unload': 400,
   // No request has added the model.
   'DELETE /api/delete': 403,
+  // The query names nothing.
+  'DELETE /v1/models': 400,
+  'GET /v1/stream': 400,
+  'DELETE /v1/stream': 400,
   // No tool has made a file, and no call waits.
   'GET /api/inference/sandbox/{session}/{file}': 404,
   'POST /api/inference/tool-confirm': 404,
