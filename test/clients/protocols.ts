@@ -174,6 +174,21 @@ const readings: readonly Reading[] = [
     route: /^\/slots$/,
     readWhole: read(z.array(z.looseObject({ id: count, is_processing: z.boolean() }))),
   },
+  {
+    protocol: llamaServer,
+    route: /^\/models$/,
+    // Its page fails for a row without a status.
+    readWhole: read(z.looseObject({ data: z.array(z.looseObject({ id: text, status: z.looseObject({ value: text }) })).min(1) })),
+  },
+  {
+    protocol: llamaServer,
+    route: /^\/props$/,
+    readWhole: read(
+      z.looseObject({ build_info: text, default_generation_settings: z.looseObject({ params: z.record(text, z.unknown()) }) }),
+    ),
+  },
+  { protocol: llamaServer, route: /^\/v1\/streams\/lookup$/, readWhole: read(z.array(z.looseObject({ conversation_id: text }))) },
+  { protocol: llamaServer, route: /\/completions\/control$/, readWhole: read(z.looseObject({ success: z.boolean() })) },
   { protocol: llamaServer, route: /^\/models\/load$/, readWhole: read(z.looseObject({ success: z.literal(true) })) },
   { protocol: llamaServer, route: /\/input_tokens$/, readWhole: read(z.looseObject({ input_tokens: count })) },
   {

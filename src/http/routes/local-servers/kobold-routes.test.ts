@@ -169,6 +169,8 @@ test('scripts read tokens, vectors and numbers', async () => {
   expect((await post('/api/extra/embeddings', { model: 'other', input: 'a' })).status).toBe(404)
   await post('/api/v1/generate', { prompt: 'one two three', max_length: 2 })
   expect(await get('/api/extra/perf')).toMatchObject({ last_token_count: 2, stop_reason: 0, idle: 1, queue: 0 })
+  const grammar = await post('/api/extra/json_to_grammar', { schema: { type: 'object' } })
+  expect([grammar.status, grammar.json().detail.msg]).toEqual([501, expect.stringContaining('json_schema')])
   expect(await get('/api/v1/config/soft_prompts_list')).toEqual({ values: [] })
 })
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isObject } from '../../../base/json.ts'
+import { AppError } from '../../../contract/errors.ts'
 import { detokenize, tokenize } from '../../../core/uses/use-tokenizer.ts'
 import { defaultLength } from '../../../dialect/kobold/decode.ts'
 import { createKobold, readGenkey } from '../../../dialect/kobold/dialect.ts'
@@ -106,6 +107,11 @@ export function addKoboldRoutes(app: FastifyInstance, deps: DialectDeps & Operat
       uptimeSeconds: process.uptime(),
       nowMs: Date.now(),
     })
+  })
+  app.post('/api/extra/json_to_grammar', { config: { ...config, isRefusal: true } }, (request) => {
+    const msg = 'grammars are not shown: send the schema itself, as `json_schema` of /v1/completions or /api/v1/generate'
+    request.absentReply = { status: 501, body: { detail: { msg, type: 'not_implemented' } } }
+    throw new AppError('route-not-found', msg)
   })
   app.get('/api/v1/config/soft_prompt', { config }, () => ({ value: '' }))
   app.get('/api/v1/config/soft_prompts_list', { config }, () => ({ values: [] }))

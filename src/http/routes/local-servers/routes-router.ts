@@ -140,7 +140,10 @@ function addChanges(app: FastifyInstance, deps: ChangeDeps, { ends, fetched }: C
     const run = async ({ signal }: CallerContext) => {
       if (isServed(deps, name)) throw new AppError('invalid-request', `model '${name}' already exists`, { param: 'model' })
       const { id } = await lifecycle.find(source, signal).catch((error: unknown) => {
-        throw AppError.from(error).inWordsOf(() => 'model')
+        const { code, message } = AppError.from(error).inWordsOf(() => 'model')
+        // llama-server's clients take a 404 for a route that is missing.
+        const isMissing = code === 'model-not-found' || code === 'model-unavailable'
+        throw new AppError(isMissing ? 'invalid-request' : code, message, { param: 'model', cause: error })
       })
       fetched.set(id, name)
       const load = begin({ ...source, alias: name, settings: {}, reloads: false, endsRequests: false, isBeside: true }, principal)
