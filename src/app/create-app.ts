@@ -15,6 +15,8 @@ import type { OwnModel, StartObserver } from './models/create-model.ts'
 import { shareMemory } from './models/memory-sharing.ts'
 import { ModelSet } from './models/model-set.ts'
 import { openModels } from './models/open-models.ts'
+import { createFindOffers } from './offers/find-offers.ts'
+import { thisMachine } from './offers/this-machine.ts'
 import { answerFetch } from './serving/answer-fetch.ts'
 import { createNodeHandler, type NodeHandler } from './serving/node-handler.ts'
 import { openServing } from './serving/open-serving.ts'
@@ -132,7 +134,15 @@ export async function createApp(
     ...(batches !== undefined && { batches }),
     ...(usage !== undefined && { usage }),
     ...(choices !== undefined && { choices }),
-    ...(siblings !== undefined && { siblings }),
+    ...(siblings === undefined
+      ? {
+          findOffers: createFindOffers({
+            machine: () => thisMachine(config.home),
+            env: process.env,
+            now: () => performance.now(),
+          }),
+        }
+      : { siblings }),
     ...(everyone !== undefined && { everyone }),
     ...(parts.dialects !== undefined && { dialects: parts.dialects }),
     heartbeatMs: () => live.current.server.heartbeatMs,

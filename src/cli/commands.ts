@@ -173,7 +173,7 @@ program
   .argument('[text...]', 'words of the name')
   .action(async (words: string[]) => {
     const { search } = await import('./models/search.ts')
-    const { thisMachine } = await import('./models/this-machine.ts')
+    const { thisMachine } = await import('../app/offers/this-machine.ts')
     await search(words.join(' '), await thisMachine((await load({})).home))
   })
 

@@ -1,12 +1,12 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { thisMachine } from '../app/offers/this-machine.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { printConfig } from '../config/print-config.ts'
 import { configJsonSchema } from '../config/schema.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { suggestModels } from '../registry/names/suggested-models.ts'
-import { thisMachine } from './models/this-machine.ts'
 import { commandName } from './terminal/command-name.ts'
 
 type ConfigFlags = {

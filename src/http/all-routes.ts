@@ -24,6 +24,7 @@ import { addOpenaiRoutes, type OpenaiDialects } from './routes/openai/routes-ope
 import { addResponsesRoutes, type ResponsesParts } from './routes/openai/routes-responses.ts'
 import { addActivityRoutes } from './routes/own/routes-activity.ts'
 import { addCancelRoute } from './routes/own/routes-cancel.ts'
+import { addCatalogueRoute } from './routes/own/routes-catalogue.ts'
 import { addEventRoute } from './routes/own/routes-events.ts'
 import { addOpenapiRoutes } from './routes/own/routes-openapi.ts'
 import { addOpsRoutes } from './routes/own/routes-ops.ts'
@@ -75,6 +76,7 @@ const modules: readonly ((app: FastifyInstance, deps: RouteDeps) => void)[] = [
   addUnslothRoutes,
   addReplicaRoutes,
   addActivityRoutes,
+  addCatalogueRoute,
   addEventRoute,
   addTabbyRoutes,
   addMlcRoutes,

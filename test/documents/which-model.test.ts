@@ -15,7 +15,11 @@ function table(): string {
     const fitting = bySize.filter(({ sizeBytes }) => fitsMemory(sizeBytes, memory * 1e9))
     const name = (models: typeof fitting) =>
       models.map(({ shortName, sizeBytes }) => `\`${shortName}\` (${gigabytes(sizeBytes)})`).join(', ')
-    return [`${memory} GB`, name(fitting.slice(0, 4)), name(fitting.filter(({ reads }) => reads === 'images').slice(0, 1))]
+    return [
+      `${memory} GB`,
+      name(fitting.slice(0, 4)),
+      name(fitting.filter(({ abilities }) => abilities.includes('vision')).slice(0, 1)),
+    ]
   })
   return markdownTable(['memory', 'the largest that fit', 'sees pictures'], rows)
 }

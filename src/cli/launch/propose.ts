@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { roomFor } from '../../app/models/memory-sharing.ts'
+import { thisMachine } from '../../app/offers/this-machine.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import { readModelsFolder } from '../../registry/fetch/models-folder.ts'
 import { chooseContext } from '../../registry/gguf/choose-context.ts'
@@ -10,7 +11,6 @@ import { budgetBytes } from '../../registry/names/memory.ts'
 import { type Machine, type SuggestedModel, suggestModels } from '../../registry/names/suggested-models.ts'
 import type { Agent } from '../agents/agent.ts'
 import { needOf, planRoom } from '../agents/agent-need.ts'
-import { thisMachine } from '../models/this-machine.ts'
 import { commandName } from '../terminal/command-name.ts'
 
 /** A model file on this disk with room for the agent. */

@@ -122,8 +122,8 @@ describe('models on this disk', () => {
 describe('a search', () => {
   test('without a text lists the short names, and proposes what this machine runs', async () => {
     await search('', { cores: 4, memoryBytes: 8e9, gpuBytes: 0 })
-    expect(printed()).toMatch(/^qwen3:4b \* +Qwen3 4B +2\.5 GB +40960 +yes$/m)
-    expect(printed()).toMatch(/^llama3\.3:70b +Llama 3\.3 70B +42\.5 GB +131072 +no$/m)
+    expect(printed()).toMatch(/^qwen3:4b \* +Qwen3 4B +2\.5 GB +40960 +yes +thinking, tools$/m)
+    expect(printed()).toMatch(/^llama3\.3:70b +Llama 3\.3 70B +42\.5 GB +131072 +no +tools$/m)
     expect(printed()).toContain('This machine has 4 cores, 8.0 GB of memory and no GPU; * is proposed for it.')
   })
 

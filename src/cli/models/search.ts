@@ -39,11 +39,18 @@ export async function search(text: string, machine: Machine): Promise<void> {
 
 /** `*` marks `best`, the most able model that runs here at reading speed. */
 function formatCatalogue(models: readonly CataloguedModel[], best: string | undefined, { memoryBytes }: Machine): string {
-  const rows = models.map(({ shortName, name, sizeBytes, trained, reads = '' }) => {
+  const rows = models.map(({ shortName, name, sizeBytes, trained, abilities }) => {
     const fits = fitsMemory(sizeBytes, memoryBytes) ? 'yes' : 'no'
-    return [`${shortName}${shortName === best ? ' *' : ''}`, name, formatBytes(sizeBytes), String(trained), fits, reads]
+    return [
+      `${shortName}${shortName === best ? ' *' : ''}`,
+      name,
+      formatBytes(sizeBytes),
+      String(trained),
+      fits,
+      abilities.join(', '),
+    ]
   })
-  return formatTable(['NAME', 'MODEL', 'SIZE', 'TRAINED FOR', 'FITS', 'ALSO READS'], rows)
+  return formatTable(['NAME', 'MODEL', 'SIZE', 'TRAINED FOR', 'FITS', 'ABILITIES'], rows)
 }
 
 export function describeMachine({ cores, memoryBytes, gpuBytes }: Machine): string {

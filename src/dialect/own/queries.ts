@@ -39,9 +39,12 @@ export const logsSchema = looseObject({ level, limit: count(2000, 500) })
 const day = z.iso.date({ error: 'a day of UTC, such as 2030-12-31' }).optional()
 /** The query of `GET /api/usage`. */
 export const usageSchema = looseObject({ from: day, to: day, key: z.string().optional() })
+/** The query of `GET /api/catalogue`. */
+export const catalogueSchema = looseObject({ search: z.string().max(200, { error: 'at most 200 characters' }).default('') })
 
 /** Throws `invalid-request` for invalid values. */
 export const decodeEvents = (query: unknown) => validate(eventsSchema, query)
 export const decodeRequests = (query: unknown) => validate(requestsSchema, query)
 export const decodeLogs = (query: unknown) => validate(logsSchema, query)
 export const decodeUsage = (query: unknown) => validate(usageSchema, query)
+export const decodeCatalogue = (query: unknown) => validate(catalogueSchema, query)

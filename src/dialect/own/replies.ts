@@ -171,3 +171,21 @@ export type WireUsage = z.input<typeof usage>
 export const keys = object({ required: flag, why_none: text.optional(), keys: list(listedKey) })
 export const madeKey = listedKey.extend({ key: text })
 export const deletedKey = object({ id: text, deleted: flag })
+
+const abilities = list(oneOf(['vision', 'thinking', 'tools', 'embedding']))
+/** The models that a load can fetch. */
+export const offers = object({
+  models: list(
+    object({
+      name: text,
+      title: text,
+      size_bytes: number,
+      max_context_length: number,
+      abilities,
+      fits: flag,
+      proposed: flag,
+    }),
+  ),
+  repositories: list(object({ name: text, downloads: number, likes: number, abilities })),
+  problem: text.optional(),
+})

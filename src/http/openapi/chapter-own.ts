@@ -1,5 +1,5 @@
 import { newKeyFields, newKeySchema } from '../../dialect/own/keys.ts'
-import { eventsSchema, logsSchema, requestsSchema, usageSchema } from '../../dialect/own/queries.ts'
+import { catalogueSchema, eventsSchema, logsSchema, requestsSchema, usageSchema } from '../../dialect/own/queries.ts'
 import * as reply from '../../dialect/own/replies.ts'
 import { drainFields } from '../../dialect/replicas/fields.ts'
 import { drainSchema } from '../../dialect/replicas/requests.ts'
@@ -62,6 +62,12 @@ export const own: Chapter = {
       reply: object({ id: text, scopes: list(oneOf(['inference', 'metrics', 'tools', 'admin'])), models: list(text).optional() }),
     },
     'GET /api/server': { title: 'The models, with what they do now, their memory, and loads under way', reply: reply.server },
+    'GET /api/catalogue': {
+      title:
+        'The models that POST /api/pull fetches by name; with `search`, also repositories of Hugging Face. `fits`: this machine has the memory',
+      query: catalogueSchema,
+      reply: reply.offers,
+    },
     'GET /api/requests': {
       title: 'The requests that run and the last ones that ended, the newest first: those of the key, with the scope `admin` all',
       query: requestsSchema,

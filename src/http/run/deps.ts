@@ -12,6 +12,7 @@ import type { Catalogue } from '../../contract/server/catalogue.ts'
 import type { KeyDirectory } from '../../contract/server/keys.ts'
 import type { Lifecycle } from '../../contract/server/lifecycle.ts'
 import type { ModelFiles } from '../../contract/server/model-file.ts'
+import type { FindOffers } from '../../contract/server/model-offers.ts'
 import type { PresetChoice } from '../../contract/server/sampling-preset.ts'
 import type { Bus, Shared } from '../../contract/server/shared.ts'
 import type { SessionPictures } from '../../contract/server-tool.ts'
@@ -67,6 +68,8 @@ export type Models = {
   readonly modelFiles?: ModelFiles
   /** Loads and unloads models; absent: there are no routes for it. */
   readonly lifecycle?: Lifecycle
+  /** Finds models to load; absent: they cannot be loaded. */
+  readonly findOffers?: FindOffers
 }
 
 /** The requests that run and have ended: to cancel them, and to show, count and log them. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { MediaBytes } from '../../contract/media.ts'
-import type { ReadDocument } from '../../documents/read-document.ts'
+import { type ReadDocument, readDocument } from '../../documents/read-document.ts'
 import { readText } from '../../documents/text.ts'
 import { argsOfScript } from './own-script.ts'
 import { ProgramFailure, runProgram } from './run-program.ts'
@@ -22,8 +22,7 @@ const replySchema = z.union([
  */
 export async function convertDocument({ base64 }: MediaBytes, signal: AbortSignal): Promise<ReadDocument> {
   const input = Buffer.from(base64, 'base64')
-  const text = readText(input)
-  if (text !== undefined) return { kind: 'text', text }
+  if (readText(input) !== undefined) return readDocument(input)
   const args = [...argsOfScript('document-worker'), `${maxMemoryBytes}`]
   try {
     const reply = await runProgram({ command: process.execPath, args, input, maxOutputBytes, timeoutMs }, signal)

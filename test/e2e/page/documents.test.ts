@@ -8,6 +8,9 @@ import { write } from '../../support/page/chat-words.ts'
 import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 import { png } from '../../support/pictures.ts'
 
+/** It beeps once a second, and nobody is asked. */
+const fakeMicrophone = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream']
+
 describe.skipIf(chromium === undefined)(`files in the chat of the page, in a browser${hint}`, () => {
   let app: RunningApp
   let browser: Browser
@@ -23,7 +26,7 @@ describe.skipIf(chromium === undefined)(`files in the chat of the page, in a bro
       { ...tiny, id: 'tiny' },
       { engine: 'fake' as const, id: 'scripted', script: 'from-request' as const },
     ]
-    ;[app, browser] = await Promise.all([startApp({ models, builtinModel: false }), openBrowser()])
+    ;[app, browser] = await Promise.all([startApp({ models, builtinModel: false }), openBrowser(fakeMicrophone)])
   })
   afterAll(async () => {
     await browser?.close()
@@ -95,6 +98,24 @@ describe.skipIf(chromium === undefined)(`files in the chat of the page, in a bro
     expect(await page.getByText('Pasted text').count()).toBe(0)
     await paste('long '.repeat(1000))
     await page.getByText('Pasted text').waitFor()
+    await close()
+  })
+
+  test('where the model hears, the microphone records a WAV file; where it does not, there is none', async () => {
+    const { page, close } = await open('tiny')
+    const record = page.getByRole('button', { name: 'Record a sound' })
+    expect(await record.count()).toBe(0)
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('scripted')
+    await record.click()
+    await page.getByText('1 s', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Stop recording' }).click()
+    await page.getByRole('button', { name: 'Remove Recording.wav' }).waitFor()
+    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+    await write(page, 'What do you hear?')
+    const [{ input_audio: sound }] = (await sent).postDataJSON().messages[0].content
+    const wav = Buffer.from(sound.data, 'base64')
+    expect([sound.format, wav.toString('latin1', 0, 4), wav.readUInt32LE(24)]).toEqual(['wav', 'RIFF', 16_000])
+    expect(wav.length).toBeGreaterThan(1000)
     await close()
   })
 

@@ -5,10 +5,10 @@ export const hint = chromium === undefined ? ' (skipped: install chromium)' : ''
 export { chromium }
 
 /** A Chromium without a window. */
-export function openBrowser(): Promise<Browser> {
+export function openBrowser(more: readonly string[] = []): Promise<Browser> {
   return launcher.launch({
     ...(chromium !== undefined && { executablePath: chromium }),
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...more],
   })
 }
 

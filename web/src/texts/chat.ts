@@ -89,6 +89,12 @@ export const chatTexts = {
   fileTokens: (count: number, isCounted: boolean) => `${isCounted ? '' : 'about '}${plural(count, 'token')}`,
   fileTooLong: (count: number, context: number) => `${plural(count, 'token')}: the context holds ${formatCount(context)}`,
   pastedName: 'Pasted text',
+  record: 'Record a sound',
+  stopRecording: 'Stop recording',
+  recordNeedsHttps: 'Recording needs https or localhost: browsers allow it nowhere else',
+  recordedName: 'Recording.wav',
+  recordedTime: (seconds: number) => `${seconds} s`,
+  notRecorded: (why: string) => `Nothing was recorded: ${why}`,
   useInstead: (model: string) => `Use ${plainName(model)}`,
   tooLarge: (name: string) => `${plainName(name)} is larger than 20 MB, and was not attached.`,
   unread: (model: string, kind: 'image' | 'audio', problem?: string) =>

@@ -23,6 +23,7 @@ export const frameTexts = {
   copy: 'Copy',
   copied: (what: string) => `Copied ${what}`,
   tryAgain: 'Try again',
+  done: 'Done',
   tryNow: 'Try now',
   lost: (seconds: number) =>
     seconds === 0 ? 'The server cannot be reached. Trying again.' : `The server cannot be reached. Next try in ${seconds} s.`,

@@ -8,10 +8,13 @@ export function Failure({
   error,
   onRetry,
   action,
+  onDone,
 }: {
   readonly error: unknown
   readonly onRetry?: () => unknown
   readonly action?: string
+  /** Dismisses it. */
+  readonly onDone?: () => unknown
 }) {
   return (
     <div class="failure" role="alert">
@@ -22,6 +25,11 @@ export function Failure({
       {onRetry !== undefined && (
         <button type="button" class="button" onClick={onRetry}>
           {action ?? frameTexts.tryAgain}
+        </button>
+      )}
+      {onDone !== undefined && (
+        <button type="button" class="button" onClick={onDone}>
+          {frameTexts.done}
         </button>
       )}
     </div>

@@ -14,7 +14,8 @@ import { PlaceHead } from '../../ui/place-head.tsx'
 import { say } from '../../ui/said.tsx'
 import { Empty, Failure, Waiting } from '../../ui/states.tsx'
 import { answer, running, stopAnswers } from './answers.ts'
-import { CodeDialog } from './code-dialog.tsx'
+import { unreadBy, unreadKind } from './attach/unread.ts'
+import { CodeDialog } from './code/code-dialog.tsx'
 import { Composer } from './composer.tsx'
 import { type Attachment, type Conversation, type Message, pathOf, withMessage } from './conversation.ts'
 import { Drawer } from './drawer.tsx'
@@ -25,7 +26,6 @@ import { branchOff, change, conversations, readLibrary, startConversation, store
 import { ConversationList } from './list.tsx'
 import { bestFirst, modelOf, models, modelsProblem, readModels } from './models.ts'
 import { Pane } from './pane.tsx'
-import { unreadBy, unreadKind } from './unread.ts'
 
 /** Conversations without a message yet, one for each side. */
 const drafts: [Signal<Conversation>, Signal<Conversation>] = [startConversation(), startConversation()]

@@ -2,11 +2,12 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { chatTexts } from '../../texts/chat.ts'
 import { isComposing } from '../../ui/composing.ts'
 import { icons } from '../../ui/icons.tsx'
-import { pastedFile, readFiles } from './attach.ts'
-import { AttachedFiles } from './attached-files.tsx'
+import { AttachedFiles } from './attach/attached-files.tsx'
+import { pastedFile, readFiles } from './attach/read-files.ts'
+import type { Unread } from './attach/unread.ts'
 import type { Attachment } from './conversation.ts'
 import type { Model } from './models.ts'
-import type { Unread } from './unread.ts'
+import { RecordButton } from './voice/record-button.tsx'
 
 type ComposerProps = {
   /** The owner of the draft, which is kept even when the page is closed. */
@@ -148,6 +149,9 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
             }}
           />
         </label>
+        {model?.architecture?.input_modalities.includes('audio') === true && (
+          <RecordButton onRecorded={(file) => void attach([file])} onProblem={(why) => setRefused([why])} />
+        )}
         <span class="space" />
         {isRunning ? (
           <StopButton onStop={onStop} />

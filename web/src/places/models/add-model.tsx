@@ -1,82 +1,107 @@
-import { signal } from '@preact/signals'
-import { describe, send } from '../../api/client.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { call, describe } from '../../api/client.ts'
 import { placeTexts } from '../../texts/places.ts'
 import { Dialog } from '../../ui/dialog.tsx'
+import { formatBytes, formatCount } from '../../ui/numbers.ts'
+import { pull } from './pulls.ts'
 
 const texts = placeTexts.models
 
-type Pull = {
-  readonly name: string
-  readonly status: string
-  readonly part: number
-  readonly error?: string
-  /** Cancels it, or dismisses its failure. */
-  readonly stop: () => void
+type Offer = { readonly name: string; readonly abilities: readonly (keyof typeof texts.offered)[] }
+type Model = Offer & {
+  readonly title: string
+  readonly size_bytes: number
+  readonly max_context_length: number
+  readonly fits: boolean
+  readonly proposed: boolean
 }
+type Repository = Offer & { readonly downloads: number }
+type Offers = { readonly models: readonly Model[]; readonly repositories: readonly Repository[]; readonly problem?: string }
 
-/** Models that are being fetched, also while the reader is at other places. */
-export const pulls = signal<readonly Pull[]>([])
+/** Nobody types that fast. */
+const quietMs = 300
+const shortestSearch = 3
 
-type Line = { readonly status?: string; readonly completed?: number; readonly total?: number; readonly error?: string }
-
-function change(name: string, pull: Partial<Pull>): void {
-  pulls.value = pulls.value.map((each) => (each.name === name ? { ...each, ...pull } : each))
-}
-
-function remove(name: string): void {
-  pulls.value = pulls.value.filter((each) => each.name !== name)
-}
-
-/** Fetches a model by its name and loads it. */
-async function pull(name: string): Promise<void> {
-  const leaving = new AbortController()
-  const stop = () => {
-    leaving.abort()
-    remove(name)
-  }
-  pulls.value = [...pulls.value.filter((each) => each.name !== name), { name, status: '', part: 0, stop }]
-  try {
-    const { body } = await send('api/pull', { body: { model: name, stream: true }, signal: leaving.signal })
-    for await (const { status = '', completed = 0, total = 0, error } of linesOf(body)) {
-      if (error !== undefined) throw new Error(error)
-      change(name, { status, part: total === 0 ? 0 : completed / total })
-    }
-    remove(name)
-  } catch (error) {
-    if (!leaving.signal.aborted) change(name, { error: describe(error) })
-  }
-}
-
-async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Line> {
-  const reader = body?.getReader()
-  const decoder = new TextDecoder()
-  let rest = ''
-  for (;;) {
-    const { done = true, value } = (await reader?.read()) ?? {}
-    if (done) return
-    const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) if (line !== '') yield JSON.parse(line) as Line
-  }
-}
-
+/** The models that can be fetched: the catalogue, and what Hugging Face has for the typed text, each one click away. */
 export function AddModel({ onClose }: { readonly onClose: () => void }) {
-  const enter = (event: SubmitEvent) => {
-    event.preventDefault()
-    const name = String(new FormData(event.currentTarget as HTMLFormElement).get('name')).trim()
-    if (name !== '') void pull(name)
+  const [typed, setTyped] = useState('')
+  const [all, setAll] = useState<Offers>()
+  const [found, setFound] = useState<Offers>()
+  const [problem, setProblem] = useState<string>()
+  useEffect(() => {
+    call<Offers>('api/catalogue').then(setAll, (error) => setProblem(describe(error)))
+  }, [])
+  const wanted = typed.trim()
+  useEffect(() => {
+    setFound(undefined)
+    if (wanted.length < shortestSearch) return
+    const leaving = new AbortController()
+    const timer = setTimeout(() => {
+      call<Offers>(`api/catalogue?search=${encodeURIComponent(wanted)}`, { signal: leaving.signal }).then(setFound, (error) => {
+        if (!leaving.signal.aborted) setProblem(describe(error))
+      })
+    }, quietMs)
+    return () => {
+      clearTimeout(timer)
+      leaving.abort()
+    }
+  }, [wanted])
+  const take = (name: string) => {
+    void pull(name)
     onClose()
   }
+  const words = wanted.toLowerCase().split(/\s+/)
+  const models = all?.models.filter(({ name, title }) => words.every((word) => `${name} ${title}`.toLowerCase().includes(word)))
+  const repositories = found?.repositories ?? []
   return (
-    <Dialog title={texts.add} onClose={onClose}>
-      <form class="stack" onSubmit={enter}>
+    <Dialog title={texts.add} isWide onClose={onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (wanted !== '') take(wanted)
+        }}
+      >
         <label class="labelled">
           <span>{texts.name}</span>
-          <input class="field mono" name="name" required autocomplete="off" autofocus aria-describedby="name-hint" />
+          <input
+            class="field mono"
+            name="name"
+            required
+            autocomplete="off"
+            autofocus
+            aria-describedby="name-hint"
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
         </label>
         <p id="name-hint" class="muted small">
           {texts.nameHint}
         </p>
+        <div class="offers" role="status" aria-live="off">
+          {problem !== undefined && <p class="bad small">{problem}</p>}
+          {(models ?? []).length > 0 && (
+            <OfferList title={texts.catalogue}>
+              {models?.toSorted(byFit).map((model) => (
+                <OfferRow key={model.name} offer={model} facts={modelFacts(model)} isMuted={!model.fits} onTake={take} />
+              ))}
+            </OfferList>
+          )}
+          {repositories.length > 0 && (
+            <OfferList title={texts.onHub}>
+              {repositories.map((repository) => (
+                <OfferRow
+                  key={repository.name}
+                  offer={repository}
+                  facts={texts.downloads(formatCount(repository.downloads))}
+                  isMuted={false}
+                  onTake={take}
+                />
+              ))}
+            </OfferList>
+          )}
+          {found?.problem !== undefined && <p class="muted small">{texts.notSearched(found.problem)}</p>}
+        </div>
         <div class="dialog-end">
           <button type="submit" class="button primary">
             {texts.pull}
@@ -84,5 +109,48 @@ export function AddModel({ onClose }: { readonly onClose: () => void }) {
         </div>
       </form>
     </Dialog>
+  )
+}
+
+/** The proposed one first, then those that fit, in the catalogue's order. */
+function byFit(one: Model, other: Model): number {
+  return Number(other.proposed) - Number(one.proposed) || Number(other.fits) - Number(one.fits)
+}
+
+function modelFacts({ title, size_bytes: size, max_context_length: trained, fits, proposed }: Model): string {
+  const fit = proposed ? texts.proposed : fits ? texts.fits : texts.fitsNot
+  return `${title} · ${formatBytes(size)} · ${texts.trained(formatCount(trained))} · ${fit}`
+}
+
+function OfferList({ title, children }: { readonly title: string; readonly children: preact.ComponentChildren }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ul>{children}</ul>
+    </section>
+  )
+}
+
+type OfferRowProps = {
+  readonly offer: Offer
+  readonly facts: string
+  readonly isMuted: boolean
+  readonly onTake: (name: string) => void
+}
+
+function OfferRow({ offer: { name, abilities }, facts, isMuted, onTake }: OfferRowProps) {
+  return (
+    <li class="offer">
+      <span class="offer-text">
+        <span class="mono">{name}</span>
+        <span class={isMuted ? 'small muted' : 'small'}>
+          {[facts, ...abilities.map((ability) => texts.offered[ability])].join(' · ')}
+        </span>
+      </span>
+      <button type="button" class="button" onClick={() => onTake(name)}>
+        {texts.fetch}
+        <span class="unseen"> {name}</span>
+      </button>
+    </li>
   )
 }

@@ -13,10 +13,11 @@ import { PlaceHead } from '../../ui/place-head.tsx'
 import { Empty, Failure, Progress } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { wordsOf } from '../activity/request-texts.ts'
-import { AddModel, pulls } from './add-model.tsx'
+import { AddModel } from './add-model.tsx'
 import { Memory, memoryOf, memoryOfDevice } from './memory.tsx'
 import { ModelDetail } from './model-detail.tsx'
 import { ModelState, stateOf } from './model-state.tsx'
+import { pull, pulls } from './pulls.ts'
 
 const texts = placeTexts.models
 
@@ -135,7 +136,7 @@ function Pulls() {
             <span class="small muted">{texts.leaving}</span>
           </div>
         ) : (
-          <Failure key={name} error={`${name}: ${error}`} onRetry={stop} action={placeTexts.keys.done} />
+          <Failure key={name} error={`${name}: ${error}`} onRetry={() => void pull(name)} onDone={stop} />
         ),
       )}
     </>

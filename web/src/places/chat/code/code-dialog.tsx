@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
-import { apiBase } from '../../api/base.ts'
-import { apiKey } from '../../api/session.ts'
-import { chatTexts } from '../../texts/chat.ts'
-import { Command } from '../../ui/copy.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
+import { apiBase } from '../../../api/base.ts'
+import { apiKey } from '../../../api/session.ts'
+import { chatTexts } from '../../../texts/chat.ts'
+import { Command } from '../../../ui/copy.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { type Conversation, pathOf } from '../conversation.ts'
+import { bodyOf } from '../request.ts'
 import { asCurl, asJavaScript, asPython } from './code.ts'
-import { type Conversation, pathOf } from './conversation.ts'
-import { bodyOf } from './request.ts'
 
 const writers = { curl: asCurl, JavaScript: asJavaScript, Python: asPython }
 

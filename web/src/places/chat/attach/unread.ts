@@ -1,6 +1,6 @@
-import { chatTexts } from '../../texts/chat.ts'
-import type { Attachment } from './conversation.ts'
-import type { Model } from './models.ts'
+import { chatTexts } from '../../../texts/chat.ts'
+import type { Attachment } from '../conversation.ts'
+import type { Model } from '../models.ts'
 
 type Reader = Pick<Model, 'id' | 'architecture' | 'media_problem'>
 type Attached = readonly Pick<Attachment, 'kind'>[]

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import { fileAsText } from '../../../../src/documents/as-message.ts'
-import { call } from '../../api/client.ts'
-import { chatTexts } from '../../texts/chat.ts'
-import { icons } from '../../ui/icons.tsx'
-import { plainName } from '../../ui/names.ts'
-import type { Attachment } from './conversation.ts'
-import { contextOf, type Model } from './models.ts'
+import { fileAsText } from '../../../../../src/documents/as-message.ts'
+import { call } from '../../../api/client.ts'
+import { chatTexts } from '../../../texts/chat.ts'
+import { icons } from '../../../ui/icons.tsx'
+import { plainName } from '../../../ui/names.ts'
+import type { Attachment } from '../conversation.ts'
+import { contextOf, type Model } from '../models.ts'
 
 type AttachmentsProps = {
   readonly attachments: readonly Attachment[]

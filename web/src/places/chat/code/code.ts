@@ -1,4 +1,4 @@
-import type { ChatBody } from './request.ts'
+import type { ChatBody } from '../request.ts'
 
 type Target = { readonly base: string; readonly needsKey: boolean }
 

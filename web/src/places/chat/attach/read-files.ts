@@ -1,6 +1,6 @@
-import { chatTexts } from '../../texts/chat.ts'
-import type { Attachment } from './conversation.ts'
-import { readFile } from './documents/read-file.ts'
+import { chatTexts } from '../../../texts/chat.ts'
+import type { Attachment } from '../conversation.ts'
+import { readFile } from './read-file.ts'
 
 const maxBytes = 20_000_000
 /** A longer paste becomes a file, so that the message stays readable. */

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
-import { installedLlamaPackage } from '../../app/models/llama-package.ts'
 import { findBackend } from '../../engine/llama/find-backend.ts'
 import { builtinModel } from '../../registry/names/builtin-model.ts'
 import { availableMemoryBytes } from '../../registry/names/memory.ts'
 import type { Machine } from '../../registry/names/suggested-models.ts'
+import { installedLlamaPackage } from '../models/llama-package.ts'
 
 /** The machine for models. `home`: the data folder, which may have llama.cpp; until that is installed, the GPU is unknown. */
 export async function thisMachine(home: string): Promise<Machine> {

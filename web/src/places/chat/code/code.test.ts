@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { createConversation } from '../conversation.ts'
+import { chatBody } from '../request.ts'
 import { asCurl, asJavaScript, asPython } from './code.ts'
-import { createConversation } from './conversation.ts'
-import { chatBody } from './request.ts'
 
 const { settings } = createConversation('c', 0, { system: 'Be brief.', sampling: { temperature: 0.5, min_p: 0.1 } })
 const path = [
