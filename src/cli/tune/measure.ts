@@ -21,11 +21,11 @@ const replySchema = z.object({
 
 type Measured = { readonly seconds: number; readonly promptRate: number; readonly outputRate: number }
 
-/** Loads a model with settings on a server of this process, and measures it; undefined where it does not load or answer. */
+/** Loads a model with settings on a server of this process, and measures it; undefined where it does not load, or not answer in time. */
 export async function measureModel(
   config: LoadedConfig,
   model: ConfiguredModel,
-  settings: Value['settings'],
+  { settings, signal }: { readonly settings: Value['settings']; readonly signal: AbortSignal },
 ): Promise<Measured | undefined> {
   const given = Object.entries({ ...model, ...settings }).filter(([, value]) => value !== undefined)
   const tried = { ...Object.fromEntries(given), slots: 1, contextLength: measured.contextLength } as ConfiguredModel
@@ -34,7 +34,7 @@ export async function measureModel(
     const found: Measured[] = []
     // The first round reads the file, and is not counted.
     for (let round = 0; round <= rounds; round += 1) {
-      const one = await ask(server.address, { model: model.id, round })
+      const one = await ask(server.address, { model: model.id, round, signal })
       if (one === undefined) return undefined
       if (round > 0) found.push(one)
     }
@@ -44,11 +44,11 @@ export async function measureModel(
   }
 }
 
-type Question = { readonly model: string; readonly round: number }
+type Question = { readonly model: string; readonly round: number; readonly signal: AbortSignal }
 
 async function ask(
   { url, apiKey }: { readonly url: string; readonly apiKey?: string | undefined },
-  { model, round }: Question,
+  { model, round, signal }: Question,
 ): Promise<Measured | undefined> {
   const words = Array.from({ length: measured.words }, (_, index) => wordAt(index + round * measured.words))
   const body = { model, prompt: words.join(' '), max_tokens: measured.outputTokens, temperature: 0, ignore_eos: true }
@@ -56,9 +56,10 @@ async function ask(
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
     body: JSON.stringify(body),
-  })
-  const reply = replySchema.safeParse(await response.json())
-  if (!response.ok || !reply.success) return undefined
+    signal,
+  }).catch(() => undefined)
+  const reply = replySchema.safeParse(await response?.json().catch(() => undefined))
+  if (response?.ok !== true || !reply.success) return undefined
   const { prompt_n, prompt_ms, predicted_n, predicted_ms } = reply.data.timings
   const [promptMs, outputMs] = [prompt_ms / prompt_n, predicted_ms / predicted_n]
   const seconds = (work.promptTokens * promptMs + work.outputTokens * outputMs) / 1000

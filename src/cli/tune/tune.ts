@@ -36,6 +36,7 @@ export async function tune({ name, minutes, write, loadConfig }: TuneOptions): P
   const isMixture = layers.some(({ expertBytes }) => expertBytes > 0)
   const expertLayers = isMixture && gpuBytes > 0 ? layers.length : 0
   const endMs = performance.now() + minutes * 60_000
+  const signal = AbortSignal.timeout(minutes * 60_000)
   let longestMs = 0
   const found = await searchSettings({
     dimensions: dimensionsOf(model, { cores: availableParallelism(), expertLayers }),
@@ -46,12 +47,16 @@ export async function tune({ name, minutes, write, loadConfig }: TuneOptions): P
     },
     measure: async (settings) => {
       const beganMs = performance.now()
-      const result = await measureModel(config, model, settings)
+      const result = await measureModel(config, model, { settings, signal })
       longestMs = Math.max(longestMs, performance.now() - beganMs)
       return result?.seconds
     },
   })
-  if (found === undefined) throw new AppError('model-unavailable', `model '${model.id}' does not load as it is configured`)
+  if (found === undefined)
+    throw new AppError(
+      'model-unavailable',
+      `model '${model.id}' does not load as it is configured, or takes longer than ${minutes} minutes for three replies`,
+    )
   const { chosen, firstSeconds, seconds, endedEarly } = found
   console.log(`${firstSeconds.toFixed(1)} s for a prompt of 1,024 tokens and a reply of 256, with the present settings`)
   if (endedEarly) console.error(`${minutes} minutes were not enough for all values: --minutes gives more`)
