@@ -50,21 +50,6 @@ describe('batches', () => {
   }
   const contentOf = async (id: string | undefined) => readLines(await (await openai.files.content(id ?? '')).text())
 
-  test('unknown fields beside the requests of a batch are named', async () => {
-    const post = (path: string, body: object) => fetch(app.url + path, { method: 'POST', body: JSON.stringify(body) })
-    const requests = [
-      { custom_id: 'a', params: { model: 'scripted', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }, priority: 1 },
-    ]
-    const messages = await post('/v1/messages/batches', { requests, notify: 'me', also: null })
-    expect(messages.headers.get('x-dragoman-ignored')).toBe('notify, requests[].priority')
-    const file = await openai.files.create({
-      file: await toFile(Buffer.from(toJsonLines([lineOf('a', 'hi')])), 'in.jsonl'),
-      purpose: 'batch',
-    })
-    const batch = await post('/v1/batches', { input_file_id: file.id, endpoint: url, completion_window: '24h', notify: 'me' })
-    expect(batch.headers.get('x-dragoman-ignored')).toBe('notify')
-  })
-
   test('each line of a file gets the reply of a request of its own', async () => {
     const texts = Array.from({ length: 40 }, (_, index) => `Text ${index}.`)
     const batch = await create(texts.map((text, index) => lineOf(`line-${index}`, text)))
@@ -191,5 +176,21 @@ describe('batches', () => {
       ],
     })
     await expect(create).rejects.toMatchObject({ status: 400, message: expect.stringContaining('requests[1].custom_id') })
+  })
+
+  test('unknown fields beside the requests of a batch are named', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const post = (path: string, body: object) => fetch(app.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    const requests = [
+      { custom_id: 'a', params: { model: 'scripted', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }, priority: 1 },
+    ]
+    const messages = await post('/v1/messages/batches', { requests, notify: 'me', also: null })
+    expect(messages.headers.get('x-dragoman-ignored')).toBe('notify, requests[].priority')
+    const file = await openai.files.create({
+      file: await toFile(Buffer.from(toJsonLines([lineOf('a', 'hi')])), 'in.jsonl'),
+      purpose: 'batch',
+    })
+    const batch = await post('/v1/batches', { input_file_id: file.id, endpoint: url, completion_window: '24h', notify: 'me' })
+    expect(batch.headers.get('x-dragoman-ignored')).toBe('notify')
   })
 })
