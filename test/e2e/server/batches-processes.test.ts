@@ -7,6 +7,7 @@ import { until } from '../../support/http/app.ts'
 import { buildProgram } from '../../support/process/built-program.ts'
 import { hasPostgres, postgresHint, startPostgres, type TestPostgres } from '../../support/process/postgres.ts'
 import { createServeHome, type ServeProcess } from '../../support/process/serve-process.ts'
+import { isFullLength } from '../../support/process/soak-length.ts'
 
 const minuteMs = 60_000
 const url = '/v1/chat/completions'
@@ -56,18 +57,20 @@ describe('a server with a batch', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('has each result once after it was killed in the middle, and killed again', { timeout: 5 * minuteMs }, async () => {
+  test('has each result once after it was killed again and again', { timeout: 10 * minuteMs }, async () => {
+    const [count, kills] = isFullLength ? [10_000, 5] : [300, 2]
     let server = await home.start()
     const { id } = await create(
       server,
-      idsOf(300).map((text) => textTaking(40, text)),
+      idsOf(count).map((text) => textTaking(40, text)),
     )
-    for (const least of [20, 150]) {
-      await until(async () => ((await countsOf(server, id))?.completed ?? 0) >= least, minuteMs)
+    for (let kill = 1; kill <= kills; kill += 1) {
+      const least = (count * kill) / (kills + 1)
+      await until(async () => ((await countsOf(server, id))?.completed ?? 0) >= least, 3 * minuteMs)
       await server.kill()
       server = await home.start()
     }
-    expect(await resultsOf(server, id)).toEqual(idsOf(300))
+    expect(await resultsOf(server, id)).toEqual(idsOf(count))
     await server.stop()
   })
 
