@@ -14,7 +14,7 @@ export const allowedSkips: readonly AllowedSkips[] = [
       'src/model-text/parse/other-servers.test.ts',
       'src/model-text/parse/vectors.test.ts',
       'src/model-text/template/template-goldens.test.ts',
-      'test/check-recordings.test.ts',
+      'test/clients/check-recordings.test.ts',
     ],
   },
   { why: 'SillyTavern is installed by hand (npm run sillytavern)', tests: ['test/sillytavern/sillytavern.test.ts'] },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { recordOf, runSteps, stepsOf } from '../scripts/gpu-record.mjs'
-import { until } from './support/http/app.ts'
-import { isAlive } from './support/process/is-alive.ts'
+import { recordOf, runSteps, stepsOf } from '../../scripts/gpu/record.mjs'
+import { until } from '../support/http/app.ts'
+import { isAlive } from '../support/process/is-alive.ts'
 
 const node = (script: string) => [process.execPath, ['-e', script]] as const
 

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { check } from '../src/check/check.ts'
-import { listenOnLoopback } from './support/upstream/loopback.ts'
+import { check } from '../../src/check/check.ts'
+import { listenOnLoopback } from '../support/upstream/loopback.ts'
 
-const folder = new URL('../../shared/vectors/recordings/', import.meta.url)
+const folder = new URL('../../../shared/vectors/recordings/', import.meta.url)
 const hint = existsSync(folder) ? '' : ' (skipped: ../shared/vectors is not there)'
 
 /** Replies of official servers, and the checks of their form alone: the others compare replies of one server. */

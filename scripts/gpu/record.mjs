@@ -7,8 +7,8 @@ import { cpus, hostname, release, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { capture, root } from './commands.mjs'
-import { ensureNode } from './node.mjs'
+import { capture, root } from '../commands.mjs'
+import { ensureNode } from '../node.mjs'
 
 /** The last characters of a step's output that are recorded. */
 const keptCharacters = 12_000

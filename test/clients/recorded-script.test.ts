@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { answerTo, diffTurn, type Turn } from '../src/check/replay-diff.ts'
-import { inOrder, type RecordedTurn, recordedTurn } from '../src/check/script.ts'
-import { type ScriptedTurn, startScripted } from '../src/testing.ts'
+import { answerTo, diffTurn, type Turn } from '../../src/check/replay-diff.ts'
+import { inOrder, type RecordedTurn, recordedTurn } from '../../src/check/script.ts'
+import { type ScriptedTurn, startScripted } from '../../src/testing.ts'
 
 const script: readonly ScriptedTurn[] = [
   { result: '(\\d+) degrees', say: 'It has $1 degrees (at last).' },
