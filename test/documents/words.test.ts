@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 const folder = fileURLToPath(new URL('../../docs/', import.meta.url))
-/** Written by tests from the code: as long as what they list. */
+/** Lists that tests write from the code or hold to it: as long as what they list. */
 const reference = new Set(
-  ['cli', 'clients', 'compatibility', 'errors', 'settings', 'strictness'].map((name) => `reference/${name}.md`),
+  ['cli', 'clients', 'compatibility', 'errors', 'settings', 'strictness', 'tool-formats'].map((name) => `reference/${name}.md`),
 )
 
 /** What somebody wrote for readers: neither notes for contributors, nor what TypeDoc makes in `api`. */
@@ -27,10 +27,10 @@ function wordsOf(path: string): number {
     .filter((word) => /[\p{L}\p{N}]/u.test(word)).length
 }
 
-test('the documents for users have at most 35,250 words outside of the generated reference', () => {
+test('the documents for users have at most 35,000 words outside of the generated reference', () => {
   expect(documents).toContain('tools.md')
   const words = documents.map((path) => [path, wordsOf(path)] as const).toSorted(([, one], [, other]) => other - one)
   const total = words.reduce((sum, [, count]) => sum + count, 0)
   const longest = words.slice(0, 5).map(([path, count]) => `${path}: ${count}`)
-  expect(total, `shorten what repeats other documents; the longest are ${longest.join(', ')}`).toBeLessThanOrEqual(35_250)
+  expect(total, `shorten what repeats other documents; the longest are ${longest.join(', ')}`).toBeLessThanOrEqual(35_000)
 })
