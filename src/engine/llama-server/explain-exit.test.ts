@@ -21,7 +21,7 @@ test.each([
 
 test('for a missing program, the message names the setting', () => {
   expect(message('could not be started: spawn bin ENOENT')).toBe(
-    'bin was not found; set `binary` to where llama-server is, or put it on PATH',
+    'bin was not found: `dragoman runtime get` fetches a llama-server; or set `binary` to where yours is',
   )
 })
 

@@ -149,7 +149,7 @@ const routes: readonly Row[] = [
   refused(
     108,
     ['POST and DELETE /v1/models', 'a 405 that names the setting, and the route that loads models'],
-    post('/v1/models', { model_id: 'x' }, status(405, /`models` in the configuration.*api\/inference\/load/)),
+    sent(asOldClient, post('/v1/models', { model_id: 'x' }, status(405, /`models` in the configuration.*api\/inference\/load/))),
     reads({ call: 'DELETE /v1/models/scripted' }, status(405, /`models` in the configuration.*api\/inference\/load/)),
     get('/v1/models/scripted', has('id', 'scripted')),
   ),

@@ -323,7 +323,9 @@ describe.skipIf(llamaServerBinary === undefined)(`a configured llama-server${lla
 
 describe('a program that is no llama-server', () => {
   test('is told when it is not there', async () => {
-    expect(await failureOf({ binary: 'no-such-llama-server' })).toContain('no-such-llama-server was not found; set `binary`')
+    expect(await failureOf({ binary: 'no-such-llama-server' })).toContain(
+      'no-such-llama-server was not found: `dragoman runtime get`',
+    )
   })
 
   test('is quoted when it ends', async () => {

@@ -34,7 +34,7 @@ describe.skipIf(chromium === undefined)(`formulas in answers, in a browser${hint
 
   test('those that reasoning models write are drawn, with parentheses as high as what is in them, and copied as their source', async () => {
     const { page, strangers, problems, close } = await open()
-    expect(await resources(page)).not.toMatch(/formula|woff2/)
+    expect(await resources(page)).not.toMatch(/formula-drawing|woff2/)
     await write(page, script({ raw: answer }))
     await facts(page).waitFor()
     await expect.poll(() => drawn(page).count()).toBe(Object.keys(formulas).length)

@@ -58,7 +58,6 @@ describe.skipIf(chromium === undefined)(`the page of a server in a process of it
     await running.waitFor()
 
     await server.kill()
-    await answers(page).getByText('The connection to the server ended before the answer did. What came is kept.').waitFor()
     await page.getByText(/The server cannot be reached. Next try in \d+ s/).waitFor()
     await page.getByLabel('Write a message').fill('typed while it was away')
     const kept = (await answers(page).locator('.md').textContent()) ?? ''
@@ -69,6 +68,7 @@ describe.skipIf(chromium === undefined)(`the page of a server in a process of it
     // What ran in the process that has ended does not run any more.
     await reconnect(watching)
     await expect.poll(() => running.count()).toBe(0)
+    await answers(page).getByText('The connection to the server ended before the answer did. What came is kept.').waitFor()
 
     await answers(page).getByRole('button', { name: 'Continue' }).click()
     await expect

@@ -11,8 +11,10 @@ import { createFakeEngine } from '../../../engine/fake/engine.ts'
 import { chapters } from '../../openapi/chapters.ts'
 
 /** With every route that a server may have; those of loading models and of files are not called here. */
-const openFullServer = () =>
-  openTestServer({ lifecycle: {} as never, files: {} as never, keys: {} as never, usage: {} as never, debugs: true })
+const openFullServer = () => {
+  const services = { lifecycle: {}, files: {}, keys: {}, usage: {}, findOffers: {} } as never
+  return openTestServer({ ...(services as object), debugs: true })
+}
 
 /** The document of that server, which takes longer to make than all else here. */
 let full: Promise<OpenapiDocument> | undefined

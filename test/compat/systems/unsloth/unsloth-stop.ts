@@ -243,6 +243,6 @@ const further: readonly Row[] = [
 export const unslothStop: System = {
   title: "Unsloth Studio's stop button",
   prefix: 'C',
-  introduction: 'The rules of [cancelling](../inside/cancel-rules.md).',
+  introduction: 'The rules of [cancelling](../cancelling.md).',
   groups: [{ title: 'rules', rows: [...rules, ...further] }],
 }
