@@ -2,7 +2,7 @@ import type { GgufFileInfo } from 'node-llama-cpp'
 
 /**
  * The architectures whose layers for further tokens llama.cpp computes, and whether there may be several. It aborts the process where a
- * file has something else, so files are refused before they are loaded.
+ * file has something else, so files are refused before they are loaded. glm-dsa is left out: its graph crashes, also in llama-server.
  */
 const architectures: Readonly<Record<string, { readonly several?: true; readonly tensors?: readonly string[] }>> = {
   qwen35: {},
@@ -13,7 +13,6 @@ const architectures: Readonly<Record<string, { readonly several?: true; readonly
   deepseek4: {},
   bailingmoe3: {},
   cohere2moe: { tensors: ['ffn_gate_inp'] },
-  'glm-dsa': {},
   nemotron_h_moe: { tensors: ['ffn_gate_inp'] },
   qwen3next: { tensors: ['ffn_gate_inp'] },
   mimo2: { several: true, tensors: ['attn_qkv', 'ffn_gate'] },
