@@ -139,7 +139,7 @@ describe.skipIf(chromium === undefined)(`tools of the server in the chat of the 
   test('what the server refuses is said', async () => {
     const { page, close } = await open('Run commands')
     await write(page, 'Hi')
-    await page.getByText("'terminal' is not a tool of this server").waitFor()
+    await page.getByRole('log').getByText("'terminal' is not a tool of this server").waitFor()
     await close()
   })
 })
