@@ -1,28 +1,14 @@
-import type { Browser, Locator } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../support/http/app.ts'
+import type { Locator } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { importLargeAnswer, largeAnswer, openLargeAnswer } from '../../support/page/large-answer.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { chromium, hint, openServerPage } from '../../support/page/open-page.ts'
+import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
 describe.skipIf(chromium === undefined)(`the chat of the page, for every reader and every answer${hint}`, () => {
-  let app: RunningApp
-  let browser: Browser
-  beforeAll(async () => {
-    const models = [{ engine: 'fake' as const, id: 'org/scripted', script: 'from-request', contextLength: 200_000 }]
-    ;[app, browser] = await Promise.all([startApp({ models }), openBrowser()])
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await app?.close()
-  })
-
-  const open = async (view = {}) => {
-    const opened = await openServerPage(browser, app.url, view)
-    await opened.page.getByRole('combobox', { name: 'Model' }).waitFor()
-    return opened
-  }
+  const { browser, open } = useScriptedPage()
 
   test('the view stays with the end while the reader is there; Newest leads back, and what is selected stays selected', async () => {
     const { page, close } = await open()
@@ -135,7 +121,7 @@ describe.skipIf(chromium === undefined)(`the chat of the page, for every reader 
         { engine: 'fake', id: 'org/default', aliases: ['default'], script: 'from-request', load: 'demand' },
       ],
     })
-    const { page, close } = await openServerPage(browser, own.url)
+    const { page, close } = await openServerPage(browser(), own.url)
     const model = page.getByRole('combobox', { name: 'Model' })
     await model.getByRole('option', { name: 'org/default (loads when asked)' }).waitFor({ state: 'attached' })
     expect(await model.inputValue()).toBe('org/default')

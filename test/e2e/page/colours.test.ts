@@ -1,33 +1,18 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../support/http/app.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { codeSamples } from '../../support/page/code-samples.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { importLargeAnswer, openLargeAnswer } from '../../support/page/large-answer.ts'
 import { watchMainThread } from '../../support/page/main-thread.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { chromium, hint } from '../../support/page/open-page.ts'
+import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
 const fence = (language: string, code: string) => `\`\`\`${language}\n${code}\`\`\`\n`
 const spans = (page: Page) => answers(page).locator('.md-code pre span[class^="code-"]')
 
 describe.skipIf(chromium === undefined)(`colours in code, in a browser${hint}`, () => {
-  let app: RunningApp
-  let browser: Browser
-  beforeAll(async () => {
-    const models = [{ engine: 'fake' as const, id: 'org/scripted', script: 'from-request', contextLength: 200_000 }]
-    ;[app, browser] = await Promise.all([startApp({ models }), openBrowser()])
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await app?.close()
-  })
-
-  const open = async (view = {}) => {
-    const opened = await openServerPage(browser, app.url, view)
-    await opened.page.getByRole('combobox', { name: 'Model' }).waitFor()
-    return opened
-  }
+  const { open } = useScriptedPage()
 
   test.each([false, true])(
     'all languages have some, which can be read; the code stays as it was written (dark: %s)',

@@ -1,10 +1,10 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../support/http/app.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { formulas } from '../../support/page/formulas.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { chromium, hint } from '../../support/page/open-page.ts'
+import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
 /** Each in its sentence, or in a paragraph of its own. */
 const answer = Object.entries(formulas)
@@ -12,22 +12,7 @@ const answer = Object.entries(formulas)
   .join('\n\n')
 
 describe.skipIf(chromium === undefined)(`formulas in answers, in a browser${hint}`, () => {
-  let app: RunningApp
-  let browser: Browser
-  beforeAll(async () => {
-    const models = [{ engine: 'fake' as const, id: 'org/scripted', script: 'from-request', contextLength: 200_000 }]
-    ;[app, browser] = await Promise.all([startApp({ models }), openBrowser()])
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await app?.close()
-  })
-
-  const open = async (view = {}) => {
-    const opened = await openServerPage(browser, app.url, view)
-    await opened.page.getByRole('combobox', { name: 'Model' }).waitFor()
-    return opened
-  }
+  const { open } = useScriptedPage()
   const drawn = (page: Page) => answers(page).locator('.formula math')
   const resources = (page: Page) =>
     page.evaluate('performance.getEntriesByType("resource").map(({ name }) => name).join(" ")') as Promise<string>

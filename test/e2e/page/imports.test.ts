@@ -1,9 +1,9 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../support/http/app.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
 import { answers, facts, write } from '../../support/page/chat-words.ts'
 import { storeAsBefore } from '../../support/page/kept.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { chromium, hint } from '../../support/page/open-page.ts'
+import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -46,22 +46,7 @@ const damaged = [
 ]
 
 describe.skipIf(chromium === undefined)(`what the page finds in files and in the browser${hint}`, () => {
-  let app: RunningApp
-  let browser: Browser
-  beforeAll(async () => {
-    const models = [{ engine: 'fake', id: 'org/scripted', script: 'from-request', contextLength: 200_000 }] as const
-    ;[app, browser] = await Promise.all([startApp({ models: [...models] }), openBrowser()])
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await app?.close()
-  })
-
-  const open = async () => {
-    const opened = await openServerPage(browser, app.url)
-    await opened.page.getByRole('combobox', { name: 'Model' }).waitFor()
-    return opened
-  }
+  const { open, url } = useScriptedPage()
 
   /** Gives the page a file, and waits until it says so. */
   const importFile = async (page: Page, conversations: readonly unknown[]) => {
@@ -112,9 +97,9 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
 
   test('damaged conversations that the browser has are shown, and can be deleted', async () => {
     const { page, problems, close } = await open()
-    await page.goto(`${app.url}/health`)
+    await page.goto(`${url()}/health`)
     await storeAsBefore(page, [...damaged, { id: 'no-messages' }, conversation('good')])
-    await page.goto(app.url)
+    await page.goto(url())
     await openEach(page, ['good', ...damaged.map(({ title }) => title)])
     await page.getByRole('button', { name: 'Delete no-time' }).click({ force: true })
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
@@ -127,7 +112,7 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
     const { page, context, close } = await open()
     await importFile(page, [conversation('same'), conversation('same', { title: 'of the same file' })])
     const other = await context.newPage()
-    await other.goto(app.url)
+    await other.goto(url())
     await importFile(other, [conversation('other', { title: 'of another tab' })])
     await importFile(page, [conversation('same', { title: 'same again' }), conversation('other', { title: 'other again' })])
     const all = ['of another tab', 'of the same file', 'other again', 'same', 'same again']

@@ -1,31 +1,13 @@
 import { readFile } from 'node:fs/promises'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../support/http/app.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { chromium, hint } from '../../support/page/open-page.ts'
+import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
 describe.skipIf(chromium === undefined)(`what a person does with conversations, in a browser${hint}`, () => {
-  let app: RunningApp
-  let browser: Browser
-  beforeAll(async () => {
-    const models = [
-      { engine: 'fake', id: 'org/scripted', script: 'from-request', contextLength: 200_000 },
-      { engine: 'fake', id: 'org/other', script: 'from-request', contextLength: 8192 },
-    ] as const
-    ;[app, browser] = await Promise.all([startApp({ models: [...models] }), openBrowser()])
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await app?.close()
-  })
-
-  const open = async () => {
-    const opened = await openServerPage(browser, app.url)
-    await opened.page.getByRole('combobox', { name: 'Model' }).waitFor()
-    return opened
-  }
+  const { open, url } = useScriptedPage([{ id: 'org/other', contextLength: 8192 }])
   const ask = async (page: Page, text: string, nth: number) => {
     await write(page, text)
     await facts(page).nth(nth).waitFor()
@@ -39,7 +21,7 @@ describe.skipIf(chromium === undefined)(`what a person does with conversations, 
     await page.getByRole('button', { name: 'New chat' }).click()
     await ask(page, 'second', 0)
     const other = await context.newPage()
-    await other.goto(app.url)
+    await other.goto(url())
     await about(page, 'first').click()
     expect(await findBarriers(page)).toEqual([])
     await page.getByRole('textbox', { name: 'Title' }).fill('Steam engines')
@@ -105,7 +87,7 @@ describe.skipIf(chromium === undefined)(`what a person does with conversations, 
     await page.getByRole('combobox', { name: 'Preset' }).selectOption('short')
     expect(await page.getByLabel('System prompt').inputValue()).toBe('Be brief.')
     const other = await context.newPage()
-    await other.goto(app.url)
+    await other.goto(url())
     await other.getByRole('combobox', { name: 'Model' }).waitFor()
     const sent = other.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
     await write(other, 'Hello')

@@ -22,7 +22,7 @@ export type OpenedPage = {
   close(): Promise<void>
 }
 
-type View = {
+export type View = {
   readonly width?: number
   readonly height?: number
   readonly isDark?: boolean
