@@ -53,7 +53,7 @@ async function readPackage(zip: Zip): Promise<Found> {
   }
   const kind = has('content.xml') ? openDocumentKind((await zip.text('mimetype')) ?? '') : undefined
   if (kind === undefined)
-    throw new DocumentProblem('unknown', `is a ZIP file, and none of a document: send its files one by one, as ${readKinds}`)
+    throw new DocumentProblem('unknown', `is a ZIP file, but not a document: send its files one by one, as ${readKinds}`)
   if (/encryption-data/.test((await zip.text('META-INF/manifest.xml')) ?? ''))
     throw new DocumentProblem('encrypted', 'is encrypted: remove its password')
   return { kind, text: await readOpenDocument(zip) }

@@ -34,7 +34,7 @@ export const completionRows = rowsOf('completions', {
       ([whole, stream]) => {
         if (stream === undefined || stream.events.at(-1)?.data !== '[DONE]') return 'the stream does not end with [DONE]'
         const [wanted, found] = [textAt(whole.json, 'choices.0.text'), joined(stream, 'choices.0.text')]
-        if (partsOf(stream).some((part) => at(part, 'object') !== 'text_completion')) return 'a chunk is no text_completion'
+        if (partsOf(stream).some((part) => at(part, 'object') !== 'text_completion')) return 'a chunk is not a text_completion'
         return sameText(wanted ?? '', found)
       },
     ),

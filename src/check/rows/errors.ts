@@ -45,7 +45,7 @@ const form = 'Errors are JSON: `{"error": {"message", "type", "code"}}`'
 
 export const errorRows = rowsOf('errors', {
   json: [
-    severe(`A body that is no JSON is refused with 400. ${form}.`, 'developers'),
+    severe(`A body that is not JSON is refused with 400. ${form}.`, 'developers'),
     refuses(() => ({ path: chatPath, text: '{"model": "x", "messages": [' }), { statuses: [400, 422] }),
   ],
   messages: [
@@ -65,7 +65,7 @@ export const errorRows = rowsOf('errors', {
     refuses(body({ top_p: 7 }), { statuses: [400, 422] }),
   ],
   limit: [
-    slight('`max_tokens` that is no number is refused.', 'developers'),
+    slight('`max_tokens` that is not a number is refused.', 'developers'),
     refuses(body({ max_tokens: 'many' }), { statuses: [400, 422] }),
   ],
   model: [

@@ -18,7 +18,7 @@ const ofStream = (judge: (parts: readonly unknown[], stream: Exchange) => Verdic
     (server) => ollamaBase(server, { stream: undefined }),
     ([stream]) =>
       stream.events.length === 0
-        ? `the reply is no stream of lines: ${stream.headers['content-type']}`
+        ? `the reply is not a stream of lines: ${stream.headers['content-type']}`
         : judge(partsOf(stream), stream),
   )
 

@@ -94,7 +94,7 @@ export const embeddingRows = rowsOf('embeddings', {
     ),
   ],
   errors: [
-    moderate('An input that is no text is refused with 400.', 'developers'),
+    moderate('An input that is not text is refused with 400.', 'developers'),
     function* (server) {
       const reply = yield embeddingBase(server, { input: { text: 'Hello.' } })
       if (reply.status < 400 || reply.status >= 500) return finding(`the server answers ${reply.status}`)

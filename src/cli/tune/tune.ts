@@ -27,7 +27,7 @@ export async function tune({ name, minutes, write, loadConfig }: TuneOptions): P
   const { model, config, isFromSource } = await findWanted(name, loadConfig)
   if (!hasFiles(model))
     throw new AppError('invalid-request', `model '${model.id}' does not run here: its engine is ${model.engine}`)
-  if (write !== undefined && isFromSource) throw new AppError('invalid-request', `'${name}' is no model of ${write}`)
+  if (write !== undefined && isFromSource) throw new AppError('invalid-request', `'${name}' is not a model of ${write}`)
   const file = await locateModelFile(model.source, config.home)
   if (file === undefined)
     throw new AppError('model-unavailable', `its file is not here: \`${commandName} pull ${name}\` fetches it`)

@@ -60,7 +60,7 @@ describe('the changes of several tabs', () => {
     expect(changed(ended, changeOf(ended, again)).messages.m2?.state).toBe('running')
   })
 
-  test('a field that is no more is removed', () => {
+  test('a field that is absent now is removed', () => {
     const pinned = { ...begun, isPinned: true }
     const { isPinned: _, ...unpinned } = pinned
     const change: Change = changeOf(pinned, unpinned)

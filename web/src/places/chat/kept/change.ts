@@ -64,7 +64,7 @@ export function byId(messages: readonly Message[]): Conversation['messages'] {
   return Object.fromEntries(messages.map((message) => [message.id, message]))
 }
 
-/** Undefined stands for a field that is no more. */
+/** Undefined stands for a field that is absent now. */
 function patchOf<T extends object>(before: T, next: T): Patch<T> {
   const names = new Set([...Object.keys(before), ...Object.keys(next)])
   const entries = [...names].map((name) => [name, Reflect.get(next, name)] as const)

@@ -34,6 +34,6 @@ test('code within a string has the colours of code', async () => {
   ])
 })
 
-test.each(['', 'text', 'prose', 'constructor', '__proto__', 'no such language'])('%j is no language', async (name) => {
+test.each(['', 'text', 'prose', 'constructor', '__proto__', 'no such language'])('%j is not a language', async (name) => {
   expect(await findRuns(name, 'let a = 1')).toBeUndefined()
 })
