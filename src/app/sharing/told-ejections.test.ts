@@ -28,8 +28,11 @@ test('a server that one process has ejected is tried with one request by the oth
   }
   const [here, there] = [await start(), await start()]
   await goes.close()
-  for (const content of ['one', 'two']) expect((await here.ask(content)).status).toBe(200)
-  expect(await here.states()).toEqual(['healthy', 'unhealthy'])
+  // Which server a question goes to depends on its text, and on the ports: one of several goes to the one that has left.
+  for (let index = 0; (await here.states())[1] !== 'unhealthy'; index++) {
+    expect(index, 'questions that all went to the same server').toBeLessThan(50)
+    expect((await here.ask(`question ${index}`)).status).toBe(200)
+  }
   // By itself, it would find out by three checks in half a minute.
   await until(async () => /half_open|unhealthy/.test((await there.states())[1] ?? ''), 10_000)
 })
