@@ -6,7 +6,7 @@ import type { FileStore } from '../../contract/file-store.ts'
 import type { Catalogue } from '../../contract/server/catalogue.ts'
 import { findPrincipal } from '../../http/access/auth.ts'
 import type { Server } from '../../http/server.ts'
-import { answerFetch } from '../serving/answer-fetch.ts'
+import { answerInjected } from '../serving/answer-fetch.ts'
 import type { State } from '../state/open-state.ts'
 
 type Parts = {
@@ -39,16 +39,16 @@ export function openBatches(
   })
 }
 
+const headers = { host: 'batch', 'content-type': 'application/json' }
+
 /** Sends a line as a request without a socket. */
 async function sendLine(server: Server, { endpoint, body, signal, ...sender }: SentLine): Promise<LineReply> {
-  const headers = { 'content-type': 'application/json' }
-  const request = new Request(`http://batch${endpoint}`, { method: 'POST', headers, body, signal })
-  const reply = await answerFetch(server, request, '', sender)
-  const retryAfter = Number(reply.headers.get('retry-after'))
+  const reply = await answerInjected(server, { method: 'POST', url: endpoint, headers, payload: body, signal, sender })
+  const retryAfter = Number(reply.headers['retry-after'])
   return {
-    status: reply.status,
-    requestId: reply.headers.get('x-request-id') ?? '',
-    body: await reply.text(),
+    status: reply.statusCode,
+    requestId: String(reply.headers['x-request-id'] ?? ''),
+    body: reply.payload,
     ...(retryAfter > 0 && { retryAfterMs: retryAfter * 1000 }),
   }
 }

@@ -70,6 +70,8 @@ describe('batches', () => {
     })
     expect(done.usage).toMatchObject({ input_tokens: 80 })
     expect(await app.metric('dragoman_batch_requests_total{outcome="succeeded"}')).toBe(40)
+    const metrics = await (await fetch(`${app.url}/metrics`)).text()
+    for (const hangUp of ['reason="client-gone"', 'status="499"']) expect(metrics).not.toContain(hangUp)
   })
 
   test('a line that its protocol refuses has its error in the error file, and the others go on', async () => {
