@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ModelViewer } from '../contract/principal.ts'
 import type { SchedulerLoad } from '../contract/scheduler.ts'
 import type { Batch, ClaimedLine, LineResult } from '../contract/server/batches.ts'
@@ -8,6 +9,11 @@ import { finalize, readInput } from './transitions.ts'
 
 /** How often leases are renewed and batches of other processes are found. */
 const roundMs = 2000
+/** Results that come within this time are stored together, while other lines run. */
+const flushMs = 200
+/** A claim has the lines of about this time: more would be kept from other processes, and fewer cost a query for a few lines. */
+const claimMs = 250
+const mostClaimed = 250
 /** A line that has given up its slot this often keeps the next one. */
 const maxYields = 3
 
@@ -26,6 +32,8 @@ type ModelWork = {
   readonly ready: ClaimedLine[]
   running: number
   claiming: Promise<void> | undefined
+  /** The last claim: its number of lines, and when it was made. */
+  claimed: { readonly lines: number; readonly atMs: number }
 }
 
 /** Runs the batches of the store, beside other processes that do so. */
@@ -86,7 +94,7 @@ export class BatchRunner {
     await Promise.all([...this.#work.values()].map(({ claiming }) => claiming))
     await this.#store(() => Promise.all(ready.map((line) => this.#giveBack(line, line.attempts, 0))))
     await Promise.all(this.#runs)
-    await this.#flushing
+    while (this.#flushing !== undefined) await this.#flushing
   }
 
   async #look(): Promise<void> {
@@ -151,7 +159,8 @@ export class BatchRunner {
       for (const name of await store.waitingModels(id)) {
         const load = await this.#loadOf(name, principal ?? {})
         const work = this.#work.get(name)
-        if (work === undefined) this.#work.set(name, { name, load, ready: [], running: 0, claiming: undefined })
+        if (work === undefined)
+          this.#work.set(name, { name, load, ready: [], running: 0, claiming: undefined, claimed: { lines: 0, atMs: 0 } })
         else work.load = load
       }
     }
@@ -179,12 +188,16 @@ export class BatchRunner {
       const run = this.#run(line, work).finally(() => this.#runs.delete(run))
       this.#runs.add(run)
     }
-    if (work.ready.length < slots) work.claiming ??= this.#claim(work, slots * 2).finally(() => (work.claiming = undefined))
+    // Early enough that the next lines are here before these have run.
+    if (work.ready.length < Math.max(slots, work.claimed.lines / 2))
+      work.claiming ??= this.#claim(work, slots).finally(() => (work.claiming = undefined))
   }
 
   /** Batches take turns, so that no caller waits for another's to end. */
-  async #claim(work: ModelWork, limit: number): Promise<void> {
+  async #claim(work: ModelWork, slots: number): Promise<void> {
     const { store, wallClock, onFailure } = this.#deps
+    const nowMs = wallClock()
+    const limit = claimSize(work.claimed, nowMs, slots)
     try {
       const batches = [...this.#batches.values()].filter((batch) => !this.#isPaused(batch, work))
       this.#turn += 1
@@ -193,6 +206,7 @@ export class BatchRunner {
         const claim = { model: work.name, runner: this.#runner, limit, untilMs: wallClock() + leaseMs }
         const lines = await store.claim(id, claim)
         work.ready.push(...lines)
+        work.claimed = { lines: lines.length, atMs: nowMs }
         if (lines.length > 0) break
       }
     } catch (error) {
@@ -270,21 +284,24 @@ export class BatchRunner {
     await this.#store(() => this.#deps.store.giveBack(this.#runner, { batchId, line: number, attempts, notBeforeMs }))
   }
 
-  /** Results that come while others are written are written together. */
   #finish({ batchId, line }: ClaimedLine, result: LineResult): void {
     this.#yields.delete(keyOf({ batchId, line }))
     this.#ended.push({ batchId, line, ...result })
     this.#deps.onEnded(result.ending)
+    this.#flushSoon()
+  }
+
+  #flushSoon(): void {
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined
+      if (this.#ended.length > 0) this.#flushSoon()
     })
   }
 
   async #flush(): Promise<void> {
-    while (this.#ended.length > 0) {
-      const results = this.#ended.splice(0)
-      await this.#store(() => this.#deps.store.finish(this.#runner, results))
-    }
+    if (this.#running.size > 1) await pause(flushMs)
+    const results = this.#ended.splice(0)
+    await this.#store(() => this.#deps.store.finish(this.#runner, results))
     if (this.#running.size === 0) this.wake()
   }
 
@@ -300,6 +317,12 @@ export class BatchRunner {
   #yieldsOf(line: ClaimedLine): number {
     return this.#yields.get(keyOf(line)) ?? 0
   }
+}
+
+/** The lines that run in `claimMs` at the pace since the last claim; at least two for each slot. */
+function claimSize({ lines, atMs }: ModelWork['claimed'], nowMs: number, slots: number): number {
+  const atThisPace = Math.round((lines / Math.max(1, nowMs - atMs)) * claimMs)
+  return Math.max(slots * 2, Math.min(mostClaimed, atThisPace))
 }
 
 function keyOf({ batchId, line }: Pick<ClaimedLine, 'batchId' | 'line'>): string {

@@ -50,10 +50,23 @@ function found<T>(value: T | undefined): T {
 type Given = {
   readonly send: (line: SentLine, attempt: number) => LineReply | Promise<LineReply>
   readonly slots?: number
+  /** Called with each call of the store. */
+  readonly onStore?: { readonly claim: () => void; readonly finish: () => void }
 } & Partial<Omit<BatchDeps, 'send'>>
 
-async function open({ send, slots = 2, ...given }: Given) {
-  const { batches: store } = await openTestStore()
+async function open({ send, slots = 2, onStore, ...given }: Given) {
+  const { batches: kept } = await openTestStore()
+  const store: typeof kept = {
+    ...kept,
+    claim: (...call) => {
+      onStore?.claim()
+      return kept.claim(...call)
+    },
+    finish: (...call) => {
+      onStore?.finish()
+      return kept.finish(...call)
+    },
+  }
   const { files, textOf } = createFiles()
   const sent: string[] = []
   let busy = 0
@@ -189,6 +202,17 @@ describe('a line of a batch', () => {
     expect(counts.errored).toBeGreaterThan(0)
     expect(sent).toHaveLength(counts.succeeded)
     expect(textOf(errorFileId)).toContain('"status_code":401')
+  })
+
+  test('shares the statements of the store with others that run fast', async () => {
+    const calls = { claim: 0, finish: 0 }
+    const counted = (name: keyof typeof calls) => () => {
+      calls[name] += 1
+    }
+    const { run, ended } = await open({ send: () => reply(200), onStore: { claim: counted('claim'), finish: counted('finish') } })
+    await ended(await run(Array.from({ length: 400 }, (_, index) => bodyOf(`${index}`))))
+    expect(calls.claim).toBeLessThan(60)
+    expect(calls.finish).toBeLessThan(60)
   })
 
   test('runs with those that begin alike', async () => {

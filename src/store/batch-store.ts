@@ -1,10 +1,11 @@
-import type { Insertable, Kysely, Selectable, Transaction } from 'kysely'
+import { type Insertable, type Kysely, type Selectable, sql, type Transaction } from 'kysely'
 import {
   type Batch,
   type BatchLine,
   type BatchStore,
   endedStates,
   type LineEnding,
+  type LineKey,
   type LineResult,
 } from '../contract/server/batches.ts'
 import type { Tables } from './tables.ts'
@@ -111,22 +112,14 @@ export function createBatchStore(db: Kysely<Tables>, { type, now, expiry }: Batc
     },
     finish: (runner, results) =>
       db.transaction().execute(async (transaction) => {
-        const added = new Map<string, Partial<Counters>>()
-        for (const { batchId, line, ...result } of results) {
-          const changed = await held(transaction, runner)
-            .set({ ...toEnded(result), runner: null, lease_until: null })
-            .where('batch_id', '=', batchId)
-            .where('line', '=', line)
-            .returning('line')
-            .executeTakeFirst()
-          if (changed === undefined) continue
-          const counters = added.get(batchId) ?? {}
-          for (const [name, count] of Object.entries(countersOf(result)) as [keyof Counters, number][]) {
-            counters[name] = (counters[name] ?? 0) + count
+        for (let start = 0; start < results.length; start += maxStatementRows) {
+          const page = results.slice(start, start + maxStatementRows)
+          const { rows } = await ending(runner, page).execute(transaction)
+          const ended = new Set(rows.map(keyOf))
+          for (const [id, counters] of sumUp(page.filter((result) => ended.has(keyOf(result))))) {
+            await addTo(transaction, id, counters)
           }
-          added.set(batchId, counters)
         }
-        for (const [id, counters] of added) await addTo(transaction, id, counters)
       }),
     async freeAbandoned() {
       const abandoned = db.updateTable('batch_lines').set({ runner: null, lease_until: null }).where('runner', 'is not', null)
@@ -168,6 +161,42 @@ export function createBatchStore(db: Kysely<Tables>, { type, now, expiry }: Batc
       }))
     },
   }
+}
+
+type Finished = LineKey & LineResult
+
+/** One statement for many lines, which takes a tenth of the time of one for each. */
+function ending(runner: string, results: readonly Finished[]) {
+  const rows = results.map(({ batchId, line, ending: how, status = null, requestId = null, reply = null }) => {
+    return sql`(${batchId}, ${line}, ${how}, ${status}, ${requestId}, ${reply})`
+  })
+  // PostgreSQL takes the values for texts.
+  return sql<LineKey>`
+    with ended (batch_id, line, ending, status, request_id, reply) as (values ${sql.join(rows)})
+    update batch_lines set
+      ending = ended.ending, status = cast(ended.status as integer), request_id = ended.request_id, reply = ended.reply,
+      body = null, runner = null, lease_until = null
+    from ended
+    where batch_lines.batch_id = ended.batch_id and batch_lines.line = cast(ended.line as integer)
+      and batch_lines.runner = ${runner} and batch_lines.ending is null
+    returning batch_lines.batch_id as "batchId", batch_lines.line as line`
+}
+
+function keyOf({ batchId, line }: LineKey): string {
+  return `${batchId} ${line}`
+}
+
+/** What results add to the counters of their batches. */
+function sumUp(results: readonly Finished[]): ReadonlyMap<string, Partial<Counters>> {
+  const sums = new Map<string, Partial<Counters>>()
+  for (const { batchId, ...result } of results) {
+    const sum = sums.get(batchId) ?? {}
+    for (const [name, count] of Object.entries(countersOf(result)) as [keyof Counters, number][]) {
+      sum[name] = (sum[name] ?? 0) + count
+    }
+    sums.set(batchId, sum)
+  }
+  return sums
 }
 
 const counterNames = [
@@ -240,8 +269,4 @@ function toBatch(row: BatchRow): Batch {
 
 function toLineRow(id: string, { line, customId, model, grouping, body }: BatchLine): Insertable<Tables['batch_lines']> {
   return { batch_id: id, line, custom_id: customId, model, grouping, body, attempts: 0, not_before: 0 }
-}
-
-function toEnded({ ending, status, requestId, reply }: LineResult) {
-  return { ending, body: null, status: status ?? null, request_id: requestId ?? null, reply: reply ?? null }
 }

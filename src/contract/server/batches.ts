@@ -89,7 +89,7 @@ export type LineResult = {
 
 export type EndedLine = LineResult & Pick<BatchLine, 'line' | 'customId'>
 
-type LineKey = { readonly batchId: string; readonly line: number }
+export type LineKey = { readonly batchId: string; readonly line: number }
 
 /**
  * Batches and their lines. `owner` limits a call to the batches of a caller; the others are for processes that run them. Calls reject with
