@@ -3,40 +3,18 @@ import { z } from 'zod'
 import { findNameConflicts } from '../registry/names/aliases.ts'
 import { isDerived } from './derive-engines.ts'
 import { findLoops } from './fallbacks.ts'
-import { chatDefaults } from './sections/chat-schema.ts'
 import { formatFields } from './sections/format-schema.ts'
 import { apiKeys, keyGroups, keyLimits, keyText } from './sections/key-schema.ts'
-import { limits, modelLimits } from './sections/limits-schema.ts'
+import { limits } from './sections/limits-schema.ts'
 import { listing } from './sections/listing-schema.ts'
 import { llamaServerModel } from './sections/llama-server-schema.ts'
 import { media } from './sections/media-schema.ts'
-import { memory, prefixCache, unloadAfterMs } from './sections/memory-schema.ts'
-import {
-  adapters,
-  aliases,
-  cacheFields,
-  cacheProblem,
-  chatTemplate,
-  contextLength,
-  count,
-  draft,
-  fallback,
-  gpuLayers,
-  load,
-  maxQueued,
-  mirror,
-  mmproj,
-  modelId,
-  required,
-  rope,
-  samplingDefaults,
-  sha256,
-  sources,
-} from './sections/model-fields.ts'
-import { placementFields, placementProblem } from './sections/placement-fields.ts'
+import { memory, prefixCache } from './sections/memory-schema.ts'
+import { chatTemplate, contextLength, count, draft, modelId, rope } from './sections/model-fields.ts'
 import { remoteModel } from './sections/remote-schema.ts'
 import { runtimes } from './sections/runtimes-schema.ts'
 import { sampling } from './sections/sampling-schema.ts'
+import { checkFileFields, fileFields, servedFields } from './sections/shared-fields.ts'
 import { always, speculation } from './sections/speculation-schema.ts'
 import { storage } from './sections/storage-schema.ts'
 import { serverTools } from './sections/tools-schema.ts'
@@ -55,16 +33,13 @@ const llamaModel = z
   .strictObject({
     engine: z.literal('llama').describe('A GGUF file, run by llama.cpp in a child process.'),
     id: modelId,
-    source: sources,
-    sha256: sha256.exactOptional(),
-    mmproj: mmproj.exactOptional(),
+    ...fileFields,
     contextLength: contextLength
       .exactOptional()
       .describe(
         'Tokens that one request may use, prompt and output together; absent: what the model was trained for, as far as its share of ' +
           '`memory.budget` goes (docs/engines/llama.md). Memory is allocated for every slot.',
       ),
-    slots: count.default(4).describe('Requests that are generated at the same time.'),
     threads: count.exactOptional().describe('CPU threads; absent: one less than there are physical cores.'),
     batchSize: count.exactOptional().describe('Prompt tokens that are evaluated in one step.'),
     stopWithinMs: z
@@ -76,8 +51,6 @@ const llamaModel = z
         'How long running streams may wait for a step of a prompt, and a cancelled prompt may go on where llama.cpp cannot be ' +
           'interrupted. More makes prompts beside streams faster on slow processors, where a step of 64 tokens takes longer.',
       ),
-    gpuLayers: gpuLayers.exactOptional().describe('Layers that run on the GPU: a number, `auto` (what fits) or `max`.'),
-    ...placementFields,
     flashAttention: z.boolean().default(true).describe('Faster attention that needs less memory.'),
     rope: rope.exactOptional(),
     speculation: speculation.exactOptional(),
@@ -86,28 +59,11 @@ const llamaModel = z
       .describe(draft.description ?? '')
       .exactOptional(),
     prefixCache,
-    ...cacheFields,
-    adapters: adapters.exactOptional(),
-    aliases,
-    load,
-    unloadAfterMs: unloadAfterMs.exactOptional(),
-    required: required.exactOptional(),
-    chatTemplate: chatTemplate.exactOptional(),
-    ...formatFields,
     toolStrategy,
-    maxQueued,
-    limits: modelLimits.exactOptional(),
-    chat: chatDefaults.exactOptional(),
-    fallback: fallback.exactOptional(),
-    mirror: mirror.exactOptional(),
-    defaults: samplingDefaults,
+    ...servedFields,
   })
+  .check(checkFileFields)
   .check(({ value, issues }) => {
-    const message = cacheProblem(value)
-    if (message !== undefined) issues.push({ code: 'custom', path: ['cacheTypeV'], message, input: value.cacheTypeV })
-    const contradiction = placementProblem(value)
-    if (contradiction !== undefined)
-      issues.push({ code: 'custom', path: ['mainGpu'], message: contradiction, input: value.mainGpu })
     if (value.draft === undefined || value.speculation === undefined) return
     const both = 'cannot be used together with `speculation`: remove one of them'
     issues.push({ code: 'custom', path: ['draft'], message: both, input: value.draft })
@@ -126,14 +82,7 @@ const fakeModel = z
     ...formatFields,
     contextLength: contextLength.exactOptional(),
     slots: count.default(64).describe('Requests that are answered at the same time.'),
-    maxQueued,
-    limits: modelLimits.exactOptional(),
-    chat: chatDefaults.exactOptional(),
-    fallback: fallback.exactOptional(),
-    mirror: mirror.exactOptional(),
-    aliases,
-    load,
-    required: required.exactOptional(),
+    ...servedFields,
   })
   .describe('A model that answers from a script.')
 

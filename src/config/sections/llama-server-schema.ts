@@ -1,31 +1,7 @@
 import { z } from 'zod'
-import { chatDefaults } from './chat-schema.ts'
-import { formatFields } from './format-schema.ts'
-import { modelLimits } from './limits-schema.ts'
-import { unloadAfterMs } from './memory-schema.ts'
-import {
-  adapters,
-  aliases,
-  cacheFields,
-  cacheProblem,
-  chatTemplate,
-  contextLength,
-  count,
-  draft,
-  fallback,
-  gpuLayers,
-  load,
-  maxQueued,
-  mirror,
-  mmproj,
-  modelId,
-  required,
-  samplingDefaults,
-  sha256,
-  sources,
-} from './model-fields.ts'
-import { placementFields, placementProblem } from './placement-fields.ts'
+import { contextLength, count, draft, modelId } from './model-fields.ts'
 import { refuseArgument, refuseWithAdapters } from './reserved-arguments.ts'
+import { checkFileFields, fileFields, servedFields } from './shared-fields.ts'
 import { mtp } from './speculation-schema.ts'
 
 const args = z
@@ -43,6 +19,7 @@ export const llamaServerModel = z
   .strictObject({
     engine: z.literal('llama-server').describe("A GGUF file, run by the user's own llama-server, which Dragoman starts."),
     id: modelId,
+    ...fileFields,
     binary: z
       .string()
       .min(1)
@@ -51,51 +28,28 @@ export const llamaServerModel = z
         'The program: a path, or a name without slashes that is looked up on PATH. Absent: the build that `dragoman runtime` has fetched and ' +
           'uses, or `llama-server` on PATH.',
       ),
-    source: sources,
-    sha256: sha256.exactOptional(),
-    mmproj: mmproj.exactOptional(),
     contextLength: contextLength
       .exactOptional()
       .describe(
         'Tokens that one request may use, prompt and output together; absent: what the model was trained for, as far as its share of ' +
           '`memory.budget` goes. Beyond that its texts get worse. Memory is allocated for every slot.',
       ),
-    slots: count.default(4).describe('Requests that are generated at the same time.'),
     threads: count.exactOptional().describe("CPU threads; absent: llama-server's own choice."),
-    gpuLayers: gpuLayers.exactOptional().describe('Layers that run on the GPU: a number, `auto` (what fits) or `max`.'),
-    ...placementFields,
     flashAttention: z
       .union([z.boolean(), z.literal('auto')])
       .default('auto')
       .describe('Faster attention that needs less memory; `auto`: where the device supports it.'),
-    ...cacheFields,
     speculation: mtp.describe('Speculative decoding by layers of the model itself.').exactOptional(),
     draft: draft.exactOptional(),
-    adapters: adapters.exactOptional(),
-    chatTemplate: chatTemplate.exactOptional(),
-    ...formatFields,
-    aliases,
-    load,
-    unloadAfterMs: unloadAfterMs.exactOptional(),
-    required: required.exactOptional(),
-    maxQueued,
-    limits: modelLimits.exactOptional(),
-    chat: chatDefaults.exactOptional(),
-    fallback: fallback.exactOptional(),
-    mirror: mirror.exactOptional(),
-    defaults: samplingDefaults,
     args: args.default([]),
+    ...servedFields,
   })
+  .check(checkFileFields)
   .check(({ value, issues }) => {
-    const message = cacheProblem(value)
-    if (message !== undefined) issues.push({ code: 'custom', path: ['cacheTypeV'], message, input: value.cacheTypeV })
     if (value.speculation !== undefined && (value.draft !== undefined || value.args.includes('--spec-type'))) {
       const both = 'cannot be used together with `draft`, or `--spec-type` in `args`: remove one of them'
       issues.push({ code: 'custom', path: ['speculation'], message: both, input: value.speculation })
     }
-    const contradiction = placementProblem(value)
-    if (contradiction !== undefined)
-      issues.push({ code: 'custom', path: ['mainGpu'], message: contradiction, input: value.mainGpu })
     if (value.adapters === undefined) return
     for (const [index, argument] of value.args.entries()) {
       const instead = refuseWithAdapters(argument)

@@ -1,22 +1,10 @@
 import { z } from 'zod'
 import { serviceKinds } from '../../contract/services.ts'
 import { affinity } from './affinity-schema.ts'
-import { chatDefaults } from './chat-schema.ts'
 import { endpoints } from './endpoints-schema.ts'
 import { formatFields } from './format-schema.ts'
-import { modelLimits } from './limits-schema.ts'
-import {
-  aliases,
-  contextLength,
-  count,
-  fallback,
-  load,
-  maxQueued,
-  mirror,
-  modelId,
-  required,
-  samplingDefaults,
-} from './model-fields.ts'
+import { contextLength, count, modelId, samplingDefaults } from './model-fields.ts'
+import { servedFields } from './shared-fields.ts'
 
 /** The kinds of servers that engine/remote supports, and `auto`. */
 const serverKinds = [
@@ -183,16 +171,9 @@ export const remoteModel = z
       ),
     affinity,
     slots: remoteSlots,
-    maxQueued,
-    limits: modelLimits.exactOptional(),
-    chat: chatDefaults.exactOptional(),
     versions: versions.exactOptional(),
-    fallback: fallback.exactOptional(),
-    mirror: mirror.exactOptional(),
-    aliases,
-    load,
-    required: required.exactOptional(),
     defaults: samplingDefaults,
+    ...servedFields,
   })
   .check(({ value, issues }) => {
     for (const name of ['chatTemplate', 'addsBos'] as const) {
