@@ -185,7 +185,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   workers: ground,
   telemetry: ground,
   activity: ground,
-  check: [...ground, 'check/probe', 'check/rows', 'engine/remote/transport'],
+  check: [...ground, 'check/probe', 'check/rows'],
   'check/probe': ground,
   'check/rows': [...ground, 'check/probe'],
   'media/convert': [...ground, 'documents'],

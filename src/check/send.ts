@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseJson } from '../base/json.ts'
+import { SseDecoder } from '../base/sse-decoder.ts'
 import { messageOf } from '../contract/errors.ts'
-import { SseDecoder } from '../engine/remote/transport/sse-decoder.ts'
 import type { Ask, Exchange, Meanwhile, StreamEvent } from './probe/exchange.ts'
 
 export type Address = { readonly url: string; readonly apiKey?: string | undefined }

@@ -1,4 +1,5 @@
 import { printable } from '../../app/log/printable.ts'
+import { SseDecoder } from '../../base/sse-decoder.ts'
 import { networkReason } from '../../canonical/failure-reason.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import { commandName } from '../terminal/command-name.ts'
@@ -175,21 +176,11 @@ async function refusal({ url, apiKey }: ServerAddress, response: Response): Prom
   return new AppError(response.status === 403 ? 'forbidden' : 'engine-failed', printable(message))
 }
 
-/** The `data` of each server-sent event; Dragoman sends one line per event. */
-async function* readEvents(response: Response): AsyncGenerator<string, void, void> {
-  const decoder = new TextDecoder()
-  let buffer = ''
-  for await (const bytes of readBody(response)) {
-    buffer += decoder.decode(bytes, { stream: true })
-    const lines = buffer.split('\n')
-    buffer = lines.pop() ?? ''
-    for (const line of lines) if (line.startsWith('data: ')) yield line.slice('data: '.length)
-  }
-}
-
-async function* readBody({ body }: Response): AsyncGenerator<Uint8Array, void, void> {
+/** The `data` of each server-sent event. */
+async function* readEvents({ body }: Response): AsyncGenerator<string, void, void> {
+  const decoder = new SseDecoder()
   try {
-    yield* body ?? []
+    for await (const bytes of body ?? []) for (const { data } of decoder.push(bytes)) yield data
   } catch (error) {
     throw connectionLost(error)
   }

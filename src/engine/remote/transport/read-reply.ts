@@ -1,8 +1,9 @@
 import { type Emit, inTurn } from '../../../base/emit.ts'
+import { SseDecoder, type SseEvent } from '../../../base/sse-decoder.ts'
 import { unlessLong } from '../../../base/turn.ts'
 import type { ReplyBody } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
-import { SseDecoder, type SseEvent } from './sse-decoder.ts'
+import { excess } from './upstream-error.ts'
 import { parseJson, replyBounds, WholeJson } from './whole-json.ts'
 
 /** How a complete reply ended: with or without the server's declaration that it is complete. */
@@ -40,7 +41,7 @@ export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough 
       const start = firstVisible(bytes)
       if (start === undefined) return undefined
       if (start === '{' || start === '[' || start === '<') json = new WholeJson(replyBounds)
-      else decoder = new SseDecoder()
+      else decoder = new SseDecoder(excess)
     }
     if (json !== undefined) {
       json.push(bytes)

@@ -1,6 +1,3 @@
-import { TextDecoder } from 'node:util'
-import { UpstreamError } from './upstream-error.ts'
-
 /** One dispatched event. `event` is absent if the stream did not name it. */
 export type SseEvent = { readonly event?: string; readonly data: string }
 
@@ -8,11 +5,12 @@ const lf = 0x0a
 
 /**
  * Turns the bytes of an event stream into events by the WHATWG rules, linear in the number of bytes however they are split. Ignores ids.
- * Throws an `UpstreamError` (`excess`) for an event of more than `maxLength` characters.
+ * Throws what `refuse` makes of an event of more than `maxLength` characters.
  */
 // Why not eventsource-parser 3.1: a chunk with one CR costs it the square of the chunk's size, each line with an unknown field
 // an Error with its stack, and an event that ends in CR waits for the next chunk.
 export class SseDecoder {
+  readonly #refuse: (what: string) => Error
   readonly #maxLength: number
   /** Created for the first piece that does not end in ASCII; until then, a faster way suffices. */
   #text: TextDecoder | undefined
@@ -25,7 +23,8 @@ export class SseDecoder {
   #data: string[] = []
   #dataLength = 0
 
-  constructor(maxLength = 16 * 1024 * 1024) {
+  constructor(refuse: (what: string) => Error = Error, maxLength = 16 * 1024 * 1024) {
+    this.#refuse = refuse
     this.#maxLength = maxLength
   }
 
@@ -117,9 +116,8 @@ export class SseDecoder {
   }
 
   #checkLength(): void {
-    if (this.#heldLength + this.#dataLength <= this.#maxLength) return
-    const message = `the server behind this model sent an event of more than ${this.#maxLength} characters`
-    throw new UpstreamError({ type: 'excess' }, message)
+    if (this.#heldLength + this.#dataLength > this.#maxLength)
+      throw this.#refuse(`an event of more than ${this.#maxLength} characters`)
   }
 
   #dispatch(events: SseEvent[]): void {

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cpuMsOf } from '../../../../test/support/process/cpu-time.ts'
-import { roundsOf } from '../../../../test/support/process/soak-length.ts'
+import { cpuMsOf } from '../../test/support/process/cpu-time.ts'
+import { roundsOf } from '../../test/support/process/soak-length.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
 
 type Vector = {
@@ -12,7 +12,7 @@ type Vector = {
   spec_events?: { event: string | null; data: string }[]
 }
 
-const file = new URL('../../../../../shared/vectors/sse/torture.json', import.meta.url)
+const file = new URL('../../../shared/vectors/sse/torture.json', import.meta.url)
 const available = existsSync(file)
 const vectors: Vector[] = available ? JSON.parse(readFileSync(file, 'utf8')).vectors : []
 
@@ -156,7 +156,7 @@ test.each([
   { name: 'many lines', unit: 'data: aaaa\n' },
   { name: 'one comment', unit: ': aaaa' },
 ])('an event beyond the limit is rejected: $name', ({ unit }) => {
-  const decoder = new SseDecoder(1000)
+  const decoder = new SseDecoder(RangeError, 1000)
   expect(() => {
     for (let count = 0; count < 1000; count++) decoder.push(Buffer.from(unit))
   }).toThrow('an event of more than 1000 characters')
