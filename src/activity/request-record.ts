@@ -14,9 +14,7 @@ export type RecordDeps = {
   epoch(): number
   /** The totals of all requests. */
   readonly tokens: { input: number; output: number }
-  /** The number of a change. */
   nextChange(): number
-  /** The request is over. */
   onEnd(record: RequestRecord): void
   onRead(read: Required<Pick<GenerationRecord, 'caller' | 'model' | 'usage'>>): void
 }

@@ -45,7 +45,6 @@ export class Queue {
   }
 }
 
-/** A queue for each key. */
 export class KeyedQueue<Key> {
   readonly #width: number
   readonly #queues = new ChurnMap<Key, Queue>()

@@ -17,7 +17,6 @@ export function refusalOf(parts: readonly ReplyPart[]): string {
   return join(parts, 'refusal')
 }
 
-/** The tool calls of a turn. */
 export function callsOf(parts: readonly ReplyPart[]): readonly ToolCallPart[] {
   return parts.filter((part) => part.type === 'tool-call')
 }

@@ -24,7 +24,6 @@ export type CheckResult = {
   readonly id: string
   readonly area: Area
   readonly outcome: 'holds' | 'finding' | 'absent' | 'unproven' | 'not-run'
-  /** The promise of the protocol. */
   readonly protocol: string
   readonly weight: Weight
   readonly feltBy: string
@@ -46,7 +45,6 @@ export type CheckReport = {
   readonly results: readonly CheckResult[]
 }
 
-/** The bounds of each run. */
 export const bounds = { mostRequests: 400, mostMs: 175_000 } as const
 
 /**

@@ -5,7 +5,6 @@ import { gates } from './rows.ts'
 import { type Address, sendAsk, sendMeanwhile } from './send.ts'
 import { sendOverSocket } from './socket.ts'
 
-/** The bounds of a run. */
 export type Bounds = { readonly mostRequests: number; readonly mostMs: number }
 
 export type Outcome = Verdict | { readonly outcome: 'not-run'; readonly why: string }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { CheckFlags } from './check.ts'
 
-/** `dragoman check`. */
 export function addCheckCommand(program: Command): void {
   program
     .command('check')

@@ -8,7 +8,6 @@ import { AppError, messageOf } from '../contract/errors.ts'
 /** Editors write a file in several steps. */
 const settleMs = 50
 
-/** The source of a configuration. */
 export type ConfigSource = {
   /** The configuration file, if any. */
   readonly path: string | undefined

@@ -5,7 +5,6 @@ import { keyName } from '../contract/principal.ts'
 import { commandName } from './terminal/command-name.ts'
 import { formatTable } from './terminal/table.ts'
 
-/** The flags of `keys new`, as typed. */
 export type NewKeyFlags = {
   readonly name?: string | undefined
   readonly scope?: readonly string[] | undefined

@@ -12,7 +12,6 @@ type ReplayFlags = {
   readonly script?: string
 }
 
-/** `dragoman replay`. */
 export function addReplayCommand(program: Command, { defaultUrl, address }: Servers): void {
   program
     .command('replay')

@@ -12,7 +12,6 @@ const targets = z.strictObject({
 /** Validating servers blocks all requests. A server in several groups counts in each. */
 const mostListed = 2000
 
-/** A server of a list. */
 export type ListedServer = z.output<typeof server>
 
 /**

@@ -13,7 +13,6 @@ export function separateEntries<Settings extends Pick<Config, 'models'>>(setting
   }
 }
 
-/** The versions of a model, with the models behind them. */
 export function versionsOf(config: ModelConfig): readonly ModelVersion[] | undefined {
   if (config.engine !== 'remote') return undefined
   return config.versions?.map(({ name, percent }) => ({ name, percent, id: versionId(config, name) }))

@@ -20,13 +20,11 @@ import { findUnshared } from './workers.ts'
 
 /** The values of the command-line flags, as typed. */
 export type ConfigFlags = {
-  /** The configuration file. */
   readonly config?: string | undefined
   readonly host?: string | undefined
   readonly port?: string | undefined
   readonly logLevel?: string | undefined
   readonly workers?: string | undefined
-  /** Model sources. */
   readonly models?: readonly string[] | undefined
   /** For those models; names other than the source's are for the first. */
   readonly modelFlags?: ModelFlags | undefined

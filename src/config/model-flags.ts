@@ -24,7 +24,6 @@ const settingsSchema = z.strictObject({
 
 const flagOf = { contextLength: '--context', slots: '--slots', gpuLayers: '--gpu-layers', threads: '--threads' } as const
 
-/** The flags that are set. */
 export function givenFlags(flags: ModelFlags): string[] {
   const names = typedSettings(flags).map(([key]) => flagOf[key])
   return flags.aliases === undefined ? names : [...names, '--alias']

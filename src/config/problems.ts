@@ -4,7 +4,6 @@ import { didYouMean } from '../registry/names/near-name.ts'
 import type { ConfigPath } from './document.ts'
 import { configJsonSchema } from './schema.ts'
 
-/** An error in a configuration: its path and a message. */
 export type ConfigProblem = { readonly path: ConfigPath; readonly message: string }
 
 type JsonSchema = z.core.JSONSchema.JSONSchema

@@ -26,7 +26,6 @@ export type AttemptStart = {
  */
 export type AttemptOutcome = 'ok' | 'busy' | 'failed' | 'refused' | 'cancelled'
 
-/** How an attempt ended. */
 export type AttemptEnd = {
   readonly outcome: AttemptOutcome
   /** How it failed: an HTTP status, or a word such as `connection`; never a text of the server. */

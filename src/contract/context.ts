@@ -7,7 +7,6 @@ import type { ServedModel } from './served-model.ts'
 import type { RequestTrace } from './tracing.ts'
 import type { RequestWatch } from './watch.ts'
 
-/** Why a request was cancelled. */
 export type CancelReason = 'client-gone' | 'requested' | 'deadline' | 'over-budget' | 'unloaded' | 'shutting-down'
 
 /** Keys by which a caller can cancel its requests, besides their id; requests may share a session. */

@@ -49,7 +49,6 @@ export type DecodedCall = {
   readonly resultType?: string
   /** A complete reply, as a JSON value. */
   encodeResult(result: GenerationResult): unknown
-  /** A new encoder for one stream. */
   createStreamEncoder(): StreamEncoder
 }
 

@@ -66,7 +66,6 @@ export type Adapter = { readonly name: string; readonly scale: number }
 export type EngineFacts = {
   /** Tokens that one request may use, prompt and output together. */
   readonly contextLength?: number
-  /** The tokens that the model was trained for. */
   readonly trainedContextLength?: number
   /** Token ids are below this. */
   readonly vocabularySize?: number
@@ -100,7 +99,6 @@ export type EngineFacts = {
 export type RenderRequest = Pick<GenerationRequest, 'reasoning'> &
   Partial<Pick<GenerationRequest, 'toolChoice'>> & { readonly prompt: Extract<Prompt, { type: 'chat' }> }
 
-/** A text or a conversation to tokenize. */
 export type TokenizeRequest = Pick<RenderRequest, 'reasoning' | 'toolChoice'> & {
   readonly prompt: Extract<Prompt, { type: 'chat' | 'text' }>
   /** For tokenizers with a BOS token. True: exactly one. False: none, not even one that the template wrote. */
@@ -109,7 +107,6 @@ export type TokenizeRequest = Pick<RenderRequest, 'reasoning' | 'toolChoice'> & 
   readonly parseSpecial: boolean
 }
 
-/** A text or its tokens. */
 export type EmbedInput = Extract<Prompt, { type: 'text' | 'tokens' }>
 
 /** One vector per input, in order and as the model returns it, and the number of tokens read. */
@@ -179,7 +176,6 @@ export type ServerReport = {
   /** The result of probing; absent before it has answered. */
   readonly found?: {
     readonly kind: string
-    /** The protocol for conversations with it. */
     readonly protocol?: string
     readonly version?: string
     /** Its name for the model. */
@@ -197,14 +193,12 @@ export type DetokenizeRequest = {
   readonly special: boolean
 }
 
-/** A token, and the bytes of its text. */
 export type TokenPiece = { readonly id: number; readonly bytes: Uint8Array }
 
 /** The model's tokenizer and chat template. */
 export interface Tokenizer {
   /** Throws `unsupported-field` for content that has no tokens with ids, before its media are read. Absent: everything has. */
   checkTokens?(request: TokenizeRequest): void
-  /** The tokens of a text or a conversation. */
   tokenize(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]>
   /** As `tokenize`, with the texts of the tokens. Absent: not supported. */
   pieces?(request: TokenizeRequest, signal: AbortSignal): Promise<readonly TokenPiece[]>

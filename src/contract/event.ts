@@ -27,7 +27,6 @@ export type PromptToken = Omit<GeneratedToken, 'logprob'> & { readonly logprob?:
 /** The facts known when a generation starts. */
 export type StartEvent = {
   readonly type: 'start'
-  /** The id of the model that serves the request. */
   readonly model: string
   /** The id of the requested model, if another one serves: a version of it, or a fallback. */
   readonly insteadOf?: string
@@ -165,7 +164,6 @@ export type GenerationEvent =
   | { readonly type: 'usage'; readonly usage: Usage; readonly timings: Timings; readonly servedBy?: string }
   | { readonly type: 'error'; readonly error: AppError }
 
-/** An event of one of these types. */
 export type EventOf<Type extends GenerationEvent['type'], Event = GenerationEvent> = Event extends GenerationEvent
   ? Type extends Event['type']
     ? Event

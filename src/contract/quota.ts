@@ -18,7 +18,6 @@ export const limitNames = [
   'tokensPerMonth',
 ] as const satisfies readonly (keyof KeyLimits)[]
 
-/** The limits that the keys of a group share. */
 export type GroupLimits = Omit<KeyLimits, 'toolCallsPerMinute'> & { readonly name: string }
 
 export type Period = 'minute' | 'day' | 'month'
@@ -80,7 +79,6 @@ export const minuteMs = 60_000
 /** A minute that ends later than this began before the clock of a store was set back. Clocks that are read together differ by less. */
 export const longestMinuteMs = 70_000
 
-/** The share that a request takes. */
 export type Share = {
   readonly requests: number
   readonly tokens: number

@@ -162,7 +162,6 @@ export type WebTerms = {
 /** Sites: a host with its subdomains, or a host and the beginning of a path, such as `example.com/blog`. */
 export type SiteRules = { readonly allowed?: readonly string[]; readonly blocked?: readonly string[] }
 
-/** An MCP server that a request names. */
 export type McpServerUse = {
   /** Its name in the configuration or, with `url`, the request's own. */
   readonly label: string

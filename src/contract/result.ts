@@ -23,10 +23,8 @@ export type ServerPart =
   /** Without an outcome: the reply ended while the tool ran. */
   | { readonly type: 'server-tool'; readonly call: ServerToolCall; readonly outcome?: ToolOutcome }
 
-/** A part of a reply. */
 export type ReplyPart = OutputPart | ServerPart
 
-/** One choice of a finished generation. */
 export type Choice = {
   /** In the order of generation. */
   readonly parts: readonly ReplyPart[]
@@ -43,7 +41,6 @@ export type GenerationResult = {
   readonly timings: Timings
 }
 
-/** The events that belong to one choice. */
 type ChoiceEvent = Extract<GenerationEvent, { readonly choice: number }>
 type Mutable<T> = T extends unknown ? { -readonly [Field in keyof T]: T[Field] } : never
 

@@ -16,7 +16,6 @@ export type SchedulerLoad = {
   readonly busy: number
   /** Requests that have entered but hold no slot. */
   readonly queued: number
-  /** The queued requests by lane. */
   readonly lanes: Readonly<Record<Lane, number>>
   /** Requests refused since the start because the queue was full. */
   readonly refused: number

@@ -26,7 +26,6 @@ export type ServerTool = {
   run(call: ToolRun): Promise<ToolOutcome>
 }
 
-/** One execution of a tool. */
 export type ToolRun = {
   readonly arguments: JsonObject
   /** Calls of one key and session share a folder of files. */
@@ -71,7 +70,6 @@ export type McpServerListing = {
   readonly error?: string
 }
 
-/** The tools of a source. */
 export type ToolListing = {
   readonly tools: readonly ServerTool[]
   readonly absent: readonly AbsentTool[]

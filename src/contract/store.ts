@@ -33,9 +33,7 @@ export type UsageEntry = {
   readonly outputTokens: number
 }
 
-/** Usage by day. */
 export interface UsageDays {
-  /** Adds to the stored usage. */
   add(entries: readonly UsageEntry[]): Promise<void>
   /** The days from `from` to `to`, both included, the latest first. */
   read(wanted: { readonly from: string; readonly to?: string; readonly caller?: string }): Promise<readonly UsageEntry[]>

@@ -4,7 +4,6 @@ export type TemplateChoice =
   | { readonly type: 'none' }
   | { readonly type: 'named'; readonly name: string; readonly source: string }
 
-/** The chat template of one request. */
 export type RequestTemplate = Exclude<TemplateChoice, { type: 'none' }>
 
 /** The callers' name for a model's own template, of its file or its configuration. It hides a file of that name. */

@@ -11,7 +11,6 @@ export type RequestTrace = TraceContext & {
   servedBy?(model: string): void
   generationBegan?(generation: BegunGeneration): void
   generationEnded?(record: GenerationRecord): void
-  /** Begins the span of an attempt at a server. */
   beginAttempt?(start: AttemptStart): AttemptSpan
   /** Begins the span of a tool that the server runs. */
   beginTool?(call: { readonly name: string; readonly id: string }): ToolSpan
@@ -35,14 +34,12 @@ export type ToolSpan = {
   end(error?: string): void
 }
 
-/** The span of an attempt. */
 export type AttemptSpan = {
   /** The parent for the server's spans. */
   readonly context: TraceContext
   end(end: AttemptEnd): void
 }
 
-/** Records spans of requests. */
 export interface Tracing {
   /** Undefined: the spans of this request are not recorded. */
   begin(request: ArrivedRequest): RequestSpan | undefined
@@ -69,7 +66,6 @@ export type SentReply = {
   /** A generation continues without its client, or has not begun yet. */
   readonly goesOn: boolean
   readonly replyId?: string | undefined
-  /** The model as the caller named it. */
   readonly requestedModel?: string | undefined
   /** The caller asked for a stream. */
   readonly isStreamed?: boolean | undefined

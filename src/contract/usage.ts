@@ -133,7 +133,6 @@ export type PromptChange = {
 /** The outcome of a comparison that a request asks for: with the prompt of an earlier reply, which is not always known. */
 export type ComparedPrompt = PromptChange | 'same' | 'unknown'
 
-/** The record of an ended generation. */
 export type GenerationRecord = {
   readonly id: string
   /** The id of the principal. */

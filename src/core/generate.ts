@@ -24,7 +24,6 @@ import { seal } from './seal.ts'
 import { Loading } from './take-slot.ts'
 import { type TemplateDeps, withTemplate } from './templates/with-template.ts'
 
-/** The dependencies of `generate`. */
 export type GenerateDeps = StepDeps &
   TemplateDeps & {
     /** The operator's preset for all requests, in any protocol. */

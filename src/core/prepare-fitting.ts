@@ -16,7 +16,6 @@ export type Shortening = {
 
 /** A request prepared to run. */
 export type Fitting = {
-  /** The request as prepared. */
   readonly request: GenerationRequest
   readonly prepared: PreparedGeneration
   readonly shortened: StartEvent['shortened']

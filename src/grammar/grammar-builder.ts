@@ -58,7 +58,6 @@ export type GrammarBuilder = {
   addRule(name: string, body: string): string
   /** Adds rules under their own names, which begin with `dragoman-`: no other rule's does. */
   addNamed(rules: readonly GbnfRule[]): void
-  /** A text as a GBNF literal. */
   literal(text: string): string
   /** The whole grammar. `root` is GBNF, as in `addRule`. */
   build(root: string): CompiledGrammar

@@ -140,7 +140,6 @@ export function evaluateArguments(args: Arguments, scope: Scope, environment: En
   return { positional, named }
 }
 
-/** A macro as a value. */
 export function macroValue(name: string, call: (given: CallArguments) => Value): Value {
   return callable(name, (positional, named) => call({ positional, named }))
 }

@@ -72,7 +72,6 @@ function withVision(config: ConfiguredModel, vision: boolean | undefined): Confi
   throw new AppError('unsupported-field', message, { at: ['settings', 'vision'] })
 }
 
-/** The settings in a configuration. */
 export function settingsOf(config: ConfiguredModel): LoadSettings {
   if (config.engine !== 'llama' && config.engine !== 'llama-server') return {}
   const { contextLength, slots, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, draft } = config

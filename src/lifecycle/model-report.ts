@@ -94,7 +94,6 @@ export async function untilIdle({ scheduler, engine }: Managed, signal: AbortSig
   }
 }
 
-/** The error for a name that no model has. */
 export function unknownName(name: string, models: readonly Managed[]): AppError {
   const ids = models.map(({ id }) => id)
   const message = `there is no model '${name.slice(0, 100)}'; there are: ${ids.join(', ') || 'none'}`

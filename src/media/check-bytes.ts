@@ -8,7 +8,6 @@ import { invalid } from './invalid.ts'
 import { formatBytes, type MediaLimits } from './limits.ts'
 import { acceptedTypes, detectType, documentType, kindOfBytes, sniff } from './media-type.ts'
 
-/** The facts of checked bytes. */
 export type Facts = Omit<MediaBytes, 'type' | 'base64'>
 
 type Claim = { readonly kind: MediaKind; readonly declared?: string | undefined; readonly at: CanonicalPath }

@@ -19,7 +19,6 @@ export async function readBase64(base64: string, item: MediaItem, limits: MediaL
   return isStandardBase64(base64) ? { bytes, base64 } : { bytes }
 }
 
-/** Media in a `data:` URL. */
 export async function readDataUrl(url: string, item: MediaItem, limits: MediaLimits): Promise<FoundBytes> {
   const parsed = parseDataUrl(url)
   if (parsed === undefined) throw notADataUrl(item)

@@ -6,7 +6,6 @@ import { Pace } from './pace.ts'
 import { type Place, partOf } from './part.ts'
 import { covers, isNone, least, minus, most, none, plus, type Units } from './units.ts'
 
-/** The limits of an account. */
 export type AccountLimits = Pick<Gate, 'requestsPerMinute' | 'tokensPerMinute' | 'untilMs'>
 
 /** A change that the shared counter does not know yet. */

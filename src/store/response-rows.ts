@@ -23,7 +23,6 @@ export class ResponseRows {
     for (const batch of batchesOf(rows)) await this.#db.insertInto('response_items').values(batch).execute()
   }
 
-  /** Replaces the metadata. */
   async setMetadata(metadata: Metadata): Promise<void> {
     await this.#db.deleteFrom('response_metadata').where('response_id', '=', this.#id).execute()
     const rows = Object.entries(metadata).map(([key, value]) => ({ response_id: this.#id, key, value }))
@@ -59,7 +58,6 @@ export class ResponseRows {
     }
   }
 
-  /** The number and size of its items. */
   async measure(): Promise<{ readonly count: number; readonly sizeBytes: number }> {
     const items = await this.#db
       .selectFrom('response_items')

@@ -55,7 +55,6 @@ export function requestAttributes({ request, reply, operation, model, record, be
   }
 }
 
-/** The attributes of the span of an attempt at a server. */
 export function attemptAttributes(operation: string | undefined, start: AttemptStart, end: AttemptEnd): Attributes {
   const [, host = start.server, port] = /^(.*?)(?::(\d+))?$/.exec(start.server) ?? []
   const status = /^\d{3}$/.test(end.error ?? '') ? Number(end.error) : undefined

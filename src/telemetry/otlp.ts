@@ -5,7 +5,6 @@ export type Double = { readonly double: number }
 export type AttributeValue = string | number | boolean | Double | readonly string[]
 export type Attributes = Readonly<Record<string, AttributeValue | undefined>>
 
-/** A span that has ended. */
 export type EndedSpan = {
   readonly context: SpanContext
   readonly parentSpanId: string | undefined

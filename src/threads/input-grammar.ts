@@ -7,7 +7,6 @@ import { larkToGbnf } from '../grammar/lark/lark-grammar.ts'
 import { gbnfKeyword } from '../grammar/rules/gbnf-text.ts'
 import { compileForRequest } from './grammar-failure.ts'
 
-/** A grammar, and its place in the request. */
 export type InputGrammarRequest = { readonly grammar: TextGrammar; readonly place: CanonicalPath }
 
 /** The JSON Schema of the strings that a grammar allows. Throws the failure of the request, at the grammar's place. */

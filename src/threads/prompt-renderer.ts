@@ -17,7 +17,6 @@ type PromptTemplate = TemplateTokens & {
   readonly specialTexts: readonly string[]
 }
 
-/** A conversation to render. */
 export type PromptRequest = RenderRequest & { readonly template: PromptTemplate }
 
 /** A thread's task for a conversation. */

@@ -12,7 +12,6 @@ export const orderSchema = z.discriminatedUnion('type', [
     index: z.int().min(0),
     count: z.int().min(1),
   }),
-  /** The configuration has changed. */
   z.object({ type: z.literal('reconfigure'), config }),
   /** Finish what runs, and end. */
   z.object({ type: z.literal('drain') }),

@@ -36,9 +36,7 @@ export type DeclaredMetric = {
 type AppMetrics = Metrics & {
   /** A request got a slot after this wait, which is 0 for most. */
   slotGranted(model: string, lane: Lane, waitedMs: number): void
-  /** Another model serves a request. */
   fellBack(fallback: Pick<Fallback, 'model' | 'servedBy'>): void
-  /** A request of a batch has ended. */
   batchRequestEnded(ending: LineEnding): void
   /** A call of a server tool has ended. */
   toolCalled(call: Pick<ToolCallRecord, 'tool' | 'outcome' | 'durationMs'>): void

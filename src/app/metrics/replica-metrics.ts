@@ -106,7 +106,6 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
   })
 
   return {
-    /** The observer of a model's fleet. */
     observerOf: (model: string): FleetObserver => ({
       attemptEnded: (start, end) => {
         const { server, affinity } = start

@@ -7,7 +7,6 @@ import { type FolderModel, readModelsFolder } from '../../registry/fetch/models-
 import type { Registered } from './create-model.ts'
 import type { ModelSet } from './model-set.ts'
 
-/** The models folder of a server. */
 export interface ModelsFolder {
   /** Looks for files that came or went, unless it just did. Returns whether it did. */
   refresh(): boolean

@@ -1,4 +1,3 @@
-/** The shells with completions. */
 export const shells = ['bash', 'zsh', 'fish'] as const
 
 export type Shell = (typeof shells)[number]

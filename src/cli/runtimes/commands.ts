@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { LoadedConfig } from '../../config/load.ts'
 
-/** Adds `dragoman runtime` and its commands. */
 export function addRuntimeCommands(program: Command, load: (config: string | undefined) => Promise<LoadedConfig>): void {
   const runtime = program.command('runtime').description('fetch, choose and delete builds of llama.cpp for `llama-server` models')
 

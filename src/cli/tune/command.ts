@@ -4,7 +4,6 @@ import type { LoadModels } from '../models/wanted-model.ts'
 
 type Flags = { readonly write?: boolean; readonly minutes: string; readonly config?: string }
 
-/** Adds `dragoman tune`. */
 export function addTuneCommand(program: Command, loadWith: (config: string | undefined) => LoadModels): void {
   program
     .command('tune')

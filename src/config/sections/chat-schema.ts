@@ -15,7 +15,6 @@ const variables = (refused: readonly string[]) =>
         issues.push({ code: 'custom', path: [name], message: `cannot be set here: ${reserved[name]}`, input: value[name] })
     })
 
-/** The `chat` of a model. */
 export const chatDefaults = z
   .strictObject({
     thinking: z

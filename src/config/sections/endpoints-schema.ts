@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-/** The address of a server. */
 export const serverUrl = z
   .url({ protocol: /^https?$/, error: 'must be a URL such as http://10.0.0.1:8000/v1' })
   .refine((url) => !/[#@]/.test(url), 'must not contain a user, password or #; set apiKeyEnv for a key')

@@ -69,7 +69,6 @@ const keyObject = z.strictObject({
     .describe('When the key stops working; a date is its beginning in UTC. Absent: never.'),
 })
 
-/** The keys of clients. */
 export const apiKeys = z
   .array(z.union([keyText, keyObject]))
   .min(1)

@@ -22,12 +22,10 @@ const fields = {
   ),
 }
 
-/** The `limits` of all models. */
 export const limits = z
   .strictObject(fields)
   .describe('How long the steps of a request may take, in milliseconds; `none`: no limit.')
 
-/** The `limits` of one model. */
 export const modelLimits = z
   .strictObject(fields)
   .describe('How long the steps of a request to this model may take, in milliseconds; absent: as `limits` of the file says.')

@@ -16,7 +16,6 @@ function sizeText(problem: string) {
 
 const tier = z.union([z.literal('off'), count, sizeText('must be a size such as 2GB or 900MiB, bytes as a number, or off')])
 
-/** The `prefixCache` of a model. */
 export const prefixCache = z
   .union(
     [

@@ -5,13 +5,11 @@ import { parseSource, type Source } from '../../registry/names/sources.ts'
 
 /** A positive integer. */
 export const count = z.int().min(1)
-/** The `id` of a model. */
 export const modelId = z
   .string()
   .regex(/^[^\s*\p{Cc}]+$/u, 'must be a name without spaces or *')
   .describe('The name that clients send as `model`, and that replies carry.')
 
-/** The `aliases` of a model. */
 export const aliases = z
   .array(z.string().regex(/^[^\s\p{Cc}]+$/u, 'must be a name without spaces'))
   .default([])
@@ -31,7 +29,6 @@ export const required = z
       'model is `true`, the one called `default` counts as required; without it, one ready model is enough.',
   )
 
-/** The `fallback` of a model. */
 export const fallback = z
   .array(z.string().min(1))
   .min(1)
@@ -40,7 +37,6 @@ export const fallback = z
       'of time ends before its first token. The reply names it in `x-dragoman-served-model`.',
   )
 
-/** The `mirror` of a model. */
 export const mirror = z
   .strictObject({
     to: z.string().min(1).describe('A version of the model, by its name, or another model.'),
@@ -58,10 +54,8 @@ export const maxQueued = z
   .default(64)
   .describe('Requests that may wait for a slot; beyond it, one is refused with status 429, of the caller with the most of them.')
 
-/** The file that replaces a model's chat template. */
 export const chatTemplate = z.string().min(1).describe("A Jinja file that replaces the model's own chat template.")
 
-/** The context length of one request. */
 export const contextLength = count.describe('Tokens that one request may use, prompt and output together.')
 
 const source = z.string().transform((text, context): Source => {
@@ -86,7 +80,6 @@ export const namedSources = sources.refine((list) => list.every(({ type }) => ty
   error: 'name the file of the repository too: hf:OWNER/REPO/FILE.gguf',
 })
 
-/** The `mmproj` of a model. */
 export const mmproj = z
   .union([z.literal('none'), namedSources])
   .describe(
@@ -97,7 +90,6 @@ export const mmproj = z
 /** How many layers of a model run on the GPU. */
 export const gpuLayers = z.union([z.int().min(0), z.enum(['auto', 'max'])])
 
-/** The `draft` of a model. */
 export const draft = z
   .strictObject({
     source: sources.describe(

@@ -29,7 +29,6 @@ const routers = ['auto', 'llm-d', 'vllm-router', 'sglang-router', 'smg', 'ray', 
 
 const objective = z.string().regex(/^[\x21-\x7e]{1,253}$/, 'must be the name of an InferenceObjective')
 
-/** The kind of a server. */
 export const serverKind = z
   .enum(serverKinds)
   .default('auto')

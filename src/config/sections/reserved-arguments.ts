@@ -49,7 +49,6 @@ const reserved: readonly (readonly [instead: string, names: readonly string[]])[
 
 const insteadOf = new Map(reserved.flatMap(([instead, names]) => names.map((name) => [name, instead] as const)))
 
-/** Arguments that contradict `adapters`. */
 const contradicted = new Map([
   ['--lora', 'use `adapters`'],
   ['--lora-scaled', 'use `adapters`'],

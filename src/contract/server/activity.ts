@@ -85,12 +85,10 @@ export interface Activity {
   find(id: string, owner: string | undefined): Promise<RequestSnapshot | undefined>
 }
 
-/** A line of the log, as JSON, with its number. */
 export type NumberedLine = { readonly number: number; readonly json: string }
 
 export type LinesPage = { readonly lines: readonly NumberedLine[]; readonly next: number; readonly missed: number }
 
-/** The last lines of the log. */
 export interface LogLines {
   /** The number of the line `count` lines ago. */
   begin(count: number): number

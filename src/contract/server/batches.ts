@@ -62,7 +62,6 @@ export type Batch = {
   readonly usage: BatchUsage
 }
 
-/** A request of a batch. */
 export type BatchLine = {
   /** The first is 1. */
   readonly line: number
@@ -121,7 +120,6 @@ export interface BatchStore {
   finish(runner: string, results: readonly (LineKey & LineResult)[]): Promise<void>
   /** Gives back lines whose runner is presumed dead. */
   freeAbandoned(): Promise<void>
-  /** Ends all lines of a batch that wait. */
   endWaiting(id: string, ending: LineEnding): Promise<void>
   /** Whether lines wait or run. */
   hasWork(id: string): Promise<boolean>

@@ -108,7 +108,6 @@ export type LoadRun = {
 /** The facts of a wanted model before it is loaded. */
 export type FoundModel = {
   readonly id: string
-  /** Its file is a GGUF. */
   readonly isGguf: boolean
   readonly file?: string
   readonly variant?: string

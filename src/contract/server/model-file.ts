@@ -25,7 +25,6 @@ export type ModelFileFacts = {
   readonly onlyEmbeds?: true
 }
 
-/** The files of models that are on this machine. */
 export interface ModelFiles {
   /** Undefined for a model without a file here. */
   describe(id: string): Promise<ModelFileFacts | undefined>

@@ -52,7 +52,6 @@ export interface RunHandle {
 type CancellationsOptions = {
   /** Milliseconds of a monotonic clock. */
   now?(): number
-  /** Called for each request that is cancelled. */
   onCancel?(reason: CancelReason): void
   /** Called for each cancelled request, when it has ended. */
   onStopped?(run: StoppedRun): void
@@ -205,7 +204,6 @@ export class Cancellations {
     return this.#matching(filter).filter((run) => run.cancel(reason, by)).length
   }
 
-  /** The matching requests. */
   list(filter: RunFilter = {}): readonly (RunDescription & { readonly model?: string })[] {
     return this.#matching(filter).map(({ description, model }) => ({ ...description, ...(model !== undefined && { model }) }))
   }

@@ -91,7 +91,6 @@ const failures: Readonly<Record<Constraint['type'], (problem: string) => string>
   gbnf: (problem) => `breaks the grammar: ${problem}. Try again, or also describe the form in the prompt`,
 }
 
-/** Whether a text is JSON. */
 export function isJson(text: string): boolean {
   return parseJson(text) !== undefined
 }

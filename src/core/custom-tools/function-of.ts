@@ -1,6 +1,5 @@
 import type { CustomTool, FunctionTool, JsonObject, ToolCallPart } from '../../contract/request.ts'
 
-/** The function that represents a custom tool. */
 export function functionOf({ name, description, grammar }: CustomTool): FunctionTool {
   const input: JsonObject = grammar?.syntax === 'regex' ? { type: 'string', pattern: wholeText(grammar.definition) } : freeText
   return {

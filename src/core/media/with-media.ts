@@ -53,7 +53,6 @@ export function readMedia<R extends { readonly prompt: Prompt }>(
   })
 }
 
-/** The references to media in a prompt, in order. */
 export function referencesIn(prompt: Prompt): readonly MediaItem[] {
   if (prompt.type !== 'chat') return []
   return placedMediaIn(prompt).flatMap(({ part: { kind, source }, at }) =>

@@ -12,7 +12,6 @@ export type Fallback = {
   readonly servedBy: string
 }
 
-/** The other models of a server. */
 export type OtherModels = {
   /** Undefined for an unknown model, or one that the viewer may not use. */
   find(name: string, viewer: ModelViewer): ServedModel | undefined

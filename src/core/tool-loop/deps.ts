@@ -16,7 +16,6 @@ export type ToolCallRecord = {
   readonly error?: unknown
 }
 
-/** The dependencies of `answer`. */
 export type AnswerDeps = GenerateDeps & {
   /** The tools that this server runs itself; absent: none. */
   readonly tools?: ToolBox

@@ -35,7 +35,6 @@ export class TurnRecorder {
     this.#lead = rules.lead
   }
 
-  /** Takes an event of the turn. */
   readonly take: Emit<GenerationEvent> = (event) => {
     const { isFirst, isCallers, emit } = this.#rules
     switch (event.type) {

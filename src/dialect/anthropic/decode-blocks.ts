@@ -58,7 +58,6 @@ function requireImage(mediaType: string | undefined, param: string): void {
   throw new AppError('invalid-request', message, { param })
 }
 
-/** A text as a part. */
 export function text(value: string): TextPart {
   return { type: 'text', text: value }
 }

@@ -31,7 +31,6 @@ export type DecodedMessage = {
   readonly nameOf: NameOf
 }
 
-/** A decoded request for a count. */
 export type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'toolChoice' | 'toolUse'> & {
   readonly prompt: ChatPrompt
   readonly ignored: readonly string[]

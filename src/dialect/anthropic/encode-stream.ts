@@ -17,7 +17,6 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
   let finish: EventOf<'finish'> | undefined
   /** The tool of the last call. */
   let called = ''
-  /** The server tool that is running. */
   let running: ServerToolCall | undefined
   const close = () => blocks.close()
   const addText = ({ delta }: EventOf<'text-delta'>) => blocks.addText(delta)

@@ -9,7 +9,6 @@ import { encodeDiagnostics } from './diagnostics.ts'
 import { encodeOutcome, encodeServerCall, ServerToolCount } from './encode-server-tools.ts'
 import type { ContentBlock, WireMessage } from './replies.ts'
 
-/** The options of a reply. */
 export type ReplyStyle = {
   readonly id: string
   readonly thinking: 'shown' | 'omitted' | 'none'

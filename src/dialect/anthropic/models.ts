@@ -28,7 +28,6 @@ type Page = { readonly limit: number; readonly afterId?: string; readonly before
 
 const defaultLimit = 20
 
-/** The page that a query requests. */
 export function readPage(query: Readonly<Record<string, unknown>>): Page {
   const { limit, after_id: afterId, before_id: beforeId } = query
   const asked = Number(limit)

@@ -120,7 +120,6 @@ const assistantBlock = z.union([knownAssistantBlock, serverResultBlock, unknownB
 export type UserBlock = z.output<typeof userBlock>
 export type ToolResultBlock = z.output<typeof toolResultBlock>
 export type SystemBlock = z.output<typeof textBlock>
-/** A block of content in a tool's result. */
 export type ResultBlock = z.output<typeof resultContent>
 /** A block of content in a user's turn or in a tool's result. */
 export type ContentBlock = Exclude<ResultBlock, { type: 'tool_reference' }>
@@ -141,7 +140,6 @@ const systemMessage = looseObject({
   content: z.union([z.string(), list(textBlock, { error: 'an array of text blocks' })]),
 })
 
-/** One message. */
 export type WireMessage = z.output<typeof wireMessage>
 const wireMessage = z.discriminatedUnion('role', [userMessage, assistantMessage, systemMessage])
 
@@ -171,7 +169,6 @@ const tool = looseObject(
     reports: ({ type }) => typeof type !== 'string' || type === 'custom',
   },
 )
-/** A tool of a request. */
 export type WireTool = z.output<typeof tool>
 
 const toolChoice = looseObject({
@@ -235,7 +232,6 @@ export const messageSchema = looseObject({
   ...cancelShape,
 })
 
-/** The body of a count. */
 export type CountWire = z.output<typeof countSchema>
 /** The body of `POST /v1/messages`. */
 export type MessageWire = z.output<typeof messageSchema>

@@ -1,7 +1,6 @@
 import type { LoadReport } from '../../contract/server/lifecycle.ts'
 import { type ModelEntry, type RouterStatus, routerMeta, routerStatus } from '../openai/models.ts'
 
-/** A model at one moment. */
 export type ModelMoment = {
   readonly id: string
   readonly status: RouterStatus

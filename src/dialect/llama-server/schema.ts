@@ -20,7 +20,6 @@ const prompt = z.union([
   withMedia,
   list(z.union([z.string(), tokenIds, withMedia]), { error: 'a string, token ids, or an array of these', max: tooMany }).min(1),
 ])
-/** One prompt. */
 export type WirePrompt = string | readonly number[] | z.infer<typeof withMedia>
 /** 0: reads the prompt, generates nothing. */
 const limit = unlimitedOr(0)

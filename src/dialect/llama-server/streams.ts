@@ -4,7 +4,6 @@ import { list, looseObject } from '../wire/first-fault.ts'
 import { flag, list as listOf, number, object, text } from '../wire/json/shapes.ts'
 import { validate } from '../wire/validate.ts'
 
-/** The query of a route for one stream. */
 export type StreamQuery = { readonly Querystring: { readonly conv_id?: string; readonly from?: string } }
 
 export const streamQuerySchema = object({ conv_id: text, from: text.optional() })

@@ -45,14 +45,12 @@ export function encodeBatchChat({ choices }: GenerationResult): StackChats {
   return { batch: choices.map(encodeMessage) }
 }
 
-/** A reply to `completion`. */
 export function encodeCompletion({ choices, usage }: GenerationResult): StackCompletion {
   const [choice] = choices
   if (choice === undefined) throw new Error('a reply needs one choice')
   return Object.assign(encodeText(choice), { metrics: encodeMetrics(usage) })
 }
 
-/** A reply to a batch of texts. */
 export function encodeBatchCompletion({ choices }: GenerationResult): StackCompletions {
   return { batch: choices.map(encodeText) }
 }

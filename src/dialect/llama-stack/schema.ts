@@ -49,7 +49,6 @@ const completionMessage = looseObject({
 const message = z.discriminatedUnion('role', [userMessage, systemMessage, toolResponseMessage, completionMessage])
 const conversation = list(message, { error: 'an array of messages' }).min(1, { error: 'at least one message' })
 
-/** One message. */
 export type WireMessage = z.output<typeof message>
 
 const strategies = {
@@ -89,7 +88,6 @@ const toolParameter = looseObject({
   required: flag,
   default: z.unknown().optional(),
 })
-/** One parameter of a tool. */
 export type WireParameter = z.output<typeof toolParameter>
 
 const maxParameters = { count: 1000, error: 'an object of at most 1000 parameters' }

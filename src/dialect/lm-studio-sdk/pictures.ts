@@ -15,7 +15,6 @@ export function encodeUpload(contentBase64: string) {
   return { identifier: prefix + contentBase64, fileType: 'image', sizeBytes }
 }
 
-/** The URL of a picture in a message. */
 export function pictureUrl(identifier: string): string {
   const content = identifier.startsWith(prefix) ? identifier.slice(prefix.length) : ''
   return `data:${typeOf(content) ?? 'image/unknown'};base64,${content}`

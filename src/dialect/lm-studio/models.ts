@@ -69,7 +69,6 @@ function encodeAbilities(abilities: readonly string[]): NonNullable<Model['capab
   }
 }
 
-/** The values of `reasoning`. */
 export const reasoningOptions = ['off', 'on', 'low', 'medium', 'high'] as const
 
 /** As its name says: 4 of `Q4_K_M`, 16 of `BF16`; 0 if it has no number. */

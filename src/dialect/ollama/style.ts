@@ -2,7 +2,6 @@ import type { KeepLoaded } from '../../contract/dialect.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 
-/** The form of a reply. */
 export type ReplyStyle = {
   /** As the caller wrote it. */
   readonly model: string

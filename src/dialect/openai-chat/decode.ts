@@ -35,7 +35,6 @@ type DecodedChat = {
   readonly timingsPerToken: boolean
   /** The reply contains calls in the deprecated form, like the request's tools. */
   readonly legacyCalls: boolean
-  /** The reply shows the reasoning. */
   readonly showsReasoning: boolean
   /** The part of the request to store with its reply, if requested. */
   readonly kept: KeptRequest | undefined

@@ -128,7 +128,6 @@ class Chunks {
     return `${this.#headOf(choice)}"role":"assistant","content":""${this.#noReasoning}${this.#plainEnd}`
   }
 
-  /** A chunk with one field in its delta. */
   chunk<Name extends keyof ChatDelta>(choice: number, name: Name, value: ChatDelta[Name]): string {
     const delta = `"${name}":${toFrameJson(value)}`
     return this.start(choice) + this.#headOf(choice) + delta + this.#noReasoning + this.#endOf(choice, null)

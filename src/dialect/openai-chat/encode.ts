@@ -13,7 +13,6 @@ import type { ChatCompletion, ChatFinishReason, ChatLogprobs, ChatMessage } from
 /** The fields in which the reply shows reasoning: clients read one or the other. */
 export type ReasoningFields = 'both' | 'reasoning_content' | 'reasoning' | 'none'
 
-/** The options of a reply. */
 export type ReplyStyle = {
   readonly reasoningFields: ReasoningFields
   /** A call is encoded as the deprecated `function_call`. */

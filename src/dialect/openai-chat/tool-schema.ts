@@ -24,7 +24,6 @@ const customTool = looseObject({
 })
 export const tool = looseObject({ type: text, function: toolFunction.nullish(), custom: customTool.nullish() })
 
-/** The name of a function or a custom tool. */
 const named = looseObject({ name: z.string() })
 const allowedTool = looseObject({ type: text, function: named.nullish(), custom: named.nullish() })
 

@@ -7,7 +7,6 @@ import { encodeTimings, type UsageTimes } from '../openai/times/encode-timings.t
 import { countCharacters, ScoredPrompt } from './encode-logprobs.ts'
 import type { Completion, CompletionEnd } from './replies.ts'
 
-/** The options of a reply. */
 export type ReplyStyle = {
   /** The prefix of the text of each prompt's choices; empty where the prompt is not echoed. */
   readonly echoes: readonly string[]

@@ -13,7 +13,6 @@ const tooMany = { count: maxInputs, error: `at most ${maxInputs} inputs` }
 const none = { error: 'at least one input' }
 const tokenIds = tokenIdList().min(1, { error: 'at least one token' })
 
-/** The body of an embedding request. */
 export const embeddingRequestSchema = looseObject({
   model: nonEmptyText,
   input: z.union([

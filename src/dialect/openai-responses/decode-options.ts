@@ -80,7 +80,6 @@ export function decodeLogprobs({ include, top_logprobs: top }: ResponseWire): { 
   return isIncluded || (top ?? 0) > 0 ? { top: top ?? 0 } : undefined
 }
 
-/** The limit on the output. */
 export function limitOf(wire: ResponseWire): number | undefined {
   return decodeLimit(pickSpelling(wire, responseLimits))
 }

@@ -6,7 +6,6 @@ import { type WireItem, wireItem } from './item-schema.ts'
 import { normalizeInput } from './normalize-input.ts'
 import type { ResponseWire } from './schema.ts'
 
-/** An item of a conversation. */
 export type Entry = {
   readonly item: WireItem
   /** The caller's name of it: a path of the body, or the field that its history came from. */

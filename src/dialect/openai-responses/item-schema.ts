@@ -186,7 +186,6 @@ export const wireItem = z.union([knownItem, otherItem])
 
 export type KnownItem = z.output<typeof knownItem>
 export type OtherItem = z.output<typeof otherItem>
-/** One item of an input. */
 export type WireItem = z.output<typeof wireItem>
 
 export function isKnownItem(item: WireItem): item is KnownItem {

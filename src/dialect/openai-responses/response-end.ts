@@ -4,7 +4,6 @@ import type { ResponseStatus } from '../../contract/store.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ResponseUsage, WireResponse } from './replies.ts'
 
-/** How a response ended. */
 export type ResponseEnd = {
   readonly status: ResponseStatus
   readonly incomplete?: 'max_output_tokens' | 'content_filter'
@@ -38,7 +37,6 @@ const codes: Partial<Readonly<Record<ErrorCode, string>>> = {
   'template-failed': 'invalid_prompt',
 }
 
-/** The `error` of a failed response. */
 export function encodeFailure(error: AppError): NonNullable<WireResponse['error']> {
   return { code: codes[error.code] ?? 'server_error', message: encodeOpenaiError(error).body.error.message }
 }

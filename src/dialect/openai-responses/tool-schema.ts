@@ -68,7 +68,6 @@ export const refusedTools: ReadonlySet<string> = new Set([
 export type MemberTool = z.output<typeof memberTool>
 type KnownTool = z.output<typeof functionTool | typeof customTool | typeof namespaceTool>
 type SearchTool = z.output<typeof searchTool>
-/** A tool of a request. */
 export type WireTool = z.output<typeof tool>
 
 export function isKnownTool(wire: WireTool): wire is KnownTool {

@@ -4,7 +4,6 @@ import type { CommonWire } from './common-schema.ts'
 import { decodeSampling } from './decode-sampling.ts'
 import { pickSpelled, pickSpelling, stopSpellings } from './spelling.ts'
 
-/** The names of the output limit. */
 export const outputLimits = [
   'max_completion_tokens',
   'max_tokens',
@@ -14,7 +13,6 @@ export const outputLimits = [
   'n_predict',
   'num_predict',
 ] as const
-/** The names of the output minimum. */
 export const outputMinima = ['min_tokens', 'min_length', 'min_new_tokens'] as const
 
 type Common = Pick<

@@ -68,7 +68,6 @@ export const serverShape = shapeOf(known)
 export const chatServerShape = shapeOf(knownInChats)
 export const textServerShape = shapeOf(knownInTexts)
 
-/** The rows of these fields. */
 export const serverFields = rowsOf(known)
 export const chatServerFields = rowsOf(knownInChats)
 export const textServerFields = rowsOf(knownInTexts)

@@ -4,7 +4,6 @@ import { preview } from '../wire/preview.ts'
 
 type Spelled<Name, Value> = { readonly name: Name; readonly value: Value }
 
-/** The names of the stop sequences. */
 export const stopSpellings = ['stop', 'stop_sequence', 'stopping_strings'] as const
 
 /**

@@ -75,7 +75,6 @@ function isIgnored(field: Field | undefined, name: string, body: object): boolea
   return field.treatment === 'used' && field.ignores?.(Reflect.get(body, name), body) === true
 }
 
-/** The fields of a body that the table refuses. */
 export function refusals(index: FieldIndex, body: object): readonly Refusal[] {
   const refused: Refusal[] = []
   for (const name of Object.keys(body)) {

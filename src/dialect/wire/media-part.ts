@@ -8,7 +8,6 @@ export function mediaByUrl(kind: MediaKind, url: string): MediaPart {
   return { type: 'media', kind, source: { type: 'url', url } }
 }
 
-/** Media as base64. */
 export function mediaInBase64(kind: MediaKind, base64: string, mediaType?: string): MediaPart {
   return { type: 'media', kind, source: { type: 'base64', base64, ...(mediaType !== undefined && { mediaType }) } }
 }

@@ -8,11 +8,9 @@ import type { Upstream } from './servers/upstream.ts'
 import type { UpstreamBody } from './wire/body/chat-body.ts'
 import { requestBody } from './wire/body/request-body.ts'
 
-/** The result of checking a request. */
 export type CheckedRequest = {
   /** The first upstream that supports the request. */
   readonly upstream: Upstream
-  /** The body for that upstream. */
   readonly body: UpstreamBody
   /** Why the upstreams before it refused. */
   readonly refusals: ReadonlyMap<Upstream, AppError>

@@ -8,7 +8,6 @@ import { affinityKeys } from './fleet/affinity/prefix-affinity.ts'
 import { type GenerationDeps, generateReply, type ReplyPlan, type ReplySink } from './generate-reply.ts'
 import type { CountedRequest } from './servers/check-upstream.ts'
 
-/** A request that was counted and checked. */
 export type PreparedRequest = CountedRequest & { readonly checked: CheckedRequest }
 
 /** Generates all choices in one reply, or in separate replies if the replica makes one choice per request. */

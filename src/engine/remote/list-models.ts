@@ -5,7 +5,6 @@ import { toAppError } from './transport/upstream-error.ts'
 
 export type { ListedModel } from './servers/list-models.ts'
 
-/** Lists the models of one server. */
 export interface ModelLister {
   /** Rejects with an `AppError` that names neither the key nor the server's text about it. */
   list(signal: AbortSignal): Promise<readonly ListedModel[]>

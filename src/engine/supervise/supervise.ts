@@ -85,7 +85,6 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
   readonly #waiters = new Waiters()
   /** How the most recent caller that knew reserves the memory of a start. */
   #admit: Admit | undefined
-  /** Aborts the current start. */
   #attempt = new AbortController()
   /** `stop` waits for these: the current start, and a process that is being killed. */
   #starting: Promise<void> = Promise.resolve()
@@ -126,7 +125,6 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     return this.#loaded
   }
 
-  /** The running process, if any. */
   get process(): Process | undefined {
     return this.#process
   }

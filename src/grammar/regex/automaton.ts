@@ -11,7 +11,6 @@ type State = { readonly accepting: boolean; readonly edges: readonly Edge[] }
  */
 export type Automaton = readonly State[]
 
-/** The effort of visiting one edge. */
 const effortPerEdge = 0.2
 
 /** Every text. */

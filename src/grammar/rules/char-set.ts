@@ -24,7 +24,6 @@ export function charSet(...ranges: readonly (readonly [number, number])[]): Char
   return merged.some(([first, last]) => first <= surrogates[1] && last >= surrogates[0]) ? withoutSurrogates(merged) : merged
 }
 
-/** The set of the characters of a text. */
 export function charsOf(text: string): CharSet {
   return charSet(...[...text].map((char) => [codeOf(char), codeOf(char)] as const))
 }

@@ -21,7 +21,6 @@ export class RuleBook {
     this.limits = limits
   }
 
-  /** The limit of one automaton of this grammar. */
   get automatonLimit(): AutomatonLimit {
     return { states: this.limits.automatonStates, spend: (effort) => this.spend(effort) }
   }

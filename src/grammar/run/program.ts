@@ -20,7 +20,6 @@ export type GrammarProgram = {
   readonly root: number
 }
 
-/** The end of an alternative. */
 export const endOfAlternative = -1
 
 /** Repetitions are written out, so a short grammar can have many elements. */

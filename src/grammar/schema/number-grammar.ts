@@ -2,7 +2,6 @@ import { charSet } from '../rules/char-set.ts'
 import { chars, choice, type Expression, empty, literal, never, optional, repeat, sequence } from '../rules/expression.ts'
 import { digit, fractionDigits, integerDigits } from './json-text.ts'
 
-/** One end of a range. */
 export type Bound = { readonly value: number; readonly exclusive: boolean }
 export type Range = { readonly min?: Bound; readonly max?: Bound }
 

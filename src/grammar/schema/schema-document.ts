@@ -116,7 +116,6 @@ export class SchemaDocument {
     throw this.refusal('invalid-schema', path.slice(0, -1), path.at(-1), 'must be a schema: an object, true or false')
   }
 
-  /** The error of one keyword at a path. */
   refusal(kind: GrammarErrorKind, path: SchemaPath, keyword: string | undefined, why: string): GrammarError {
     const full = keyword === undefined ? path : [...path, keyword]
     const what = keyword === undefined ? 'the schema' : `'${keyword}'`
@@ -147,7 +146,6 @@ export class SchemaDocument {
     return resource
   }
 
-  /** Indexes a schema and all schemas in it. */
   #index(schema: SchemaObject, location: Location): void {
     if (this.#locations.has(schema)) return
     if (location.depth > this.#limits.schemaDepth * 2)
@@ -199,7 +197,6 @@ export function isObject(value: unknown): value is SchemaObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A path as a JSON pointer. */
 export function pointerText(path: SchemaPath): string {
   return ['#', ...path.map((step) => step.replace(/~/g, '~0').replace(/\//g, '~1'))].join('/')
 }

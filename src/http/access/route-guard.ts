@@ -1,7 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/errors.ts'
 
-/** The served methods of a path. */
 export type ServedRoute = {
   readonly path: string
   readonly methods: readonly string[]

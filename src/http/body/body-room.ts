@@ -37,7 +37,6 @@ export class BodyShare {
     this.#room = room
   }
 
-  /** The bytes taken. */
   get sizeBytes(): number {
     return this.#sizeBytes
   }

@@ -42,7 +42,6 @@ export type Operation = {
 /** Operations by method and path. */
 export type Operations = Readonly<Record<string, Operation>>
 
-/** The operations of one protocol. */
 export type Chapter = { readonly tag: string; readonly about: string; readonly operations: Operations }
 
 export const sse = (each: z.ZodType): Stream => ({ type: 'text/event-stream', each })

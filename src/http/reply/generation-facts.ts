@@ -29,7 +29,6 @@ export type GenerationFacts = {
   isUnstored?: true
 }
 
-/** Adds the facts of an event. */
 export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void {
   if (event.type === 'start') {
     facts.model = event.model

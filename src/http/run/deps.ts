@@ -113,7 +113,6 @@ export type Operating = {
   /** The GPUs that models use. */
   devices?(): Promise<readonly Device[]>
   readonly history?: History
-  /** The last lines of the log. */
   readonly lines?: LogLines
   /** The requests that `capture` has kept; absent: it keeps none. */
   readonly captures?: { find(requestId: string): Promise<Pick<CapturedRequest, 'path' | 'body'> | undefined> }
@@ -125,7 +124,6 @@ export type Operating = {
   readonly siblings?: Bus
 }
 
-/** The limits of keys. */
 export type Limits = LimitReader & {
   /** What is left of the budgets of a key. */
   readBudgets?(quota: KeyQuota): Promise<readonly BudgetState[]>

@@ -104,7 +104,6 @@ export function beginSpan(tracing: Watching['tracing'], request: FastifyRequest)
   return tracing.begin({ method: request.method, route, key: callerOf(request).id, parent: readTrace(request) })
 }
 
-/** The names of a generation for its span. */
 export function namesOf(facts: GenerationFacts | undefined) {
   return { replyId: facts?.generationId, requestedModel: facts?.requestedModel, isStreamed: facts?.isStreamed }
 }

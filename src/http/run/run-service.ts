@@ -11,7 +11,6 @@ import { addIgnored } from '../reply/reply-headers.ts'
 import type { Models, Watching } from './deps.ts'
 import { openRun } from './open-run.ts'
 
-/** The contents of a request for a service. */
 export type ServiceRequest = {
   readonly kind: ServiceKind
   /** Absent: any model that has the service. */

@@ -13,7 +13,6 @@ type Method = {
   readonly mutates: boolean
 }
 
-/** The method of a container by its name. */
 export function containerMethod(value: Value, name: string): Method | undefined {
   if (isA(value, 'dict')) return pick(dictReaders(value), dictMutators(value), name)
   const items = itemsOf(value)

@@ -1,6 +1,5 @@
 import { JinjaError } from './jinja-error.ts'
 
-/** The limits of one render. */
 export type Limits = {
   /** Statements, expressions and items, and the characters that are read or written, eight for a step. */
   readonly steps: number

@@ -7,7 +7,6 @@ import { findTool, undeclaredName } from './find-tool.ts'
 type WriterOptions = {
   /** The tools that may be called. */
   readonly tools: readonly FunctionTool[]
-  /** The declared tools. */
   readonly declared: readonly FunctionTool[]
   /** Calls of the other declared tools are read and dropped; otherwise they are text. */
   readonly dropsOthers: boolean
@@ -20,7 +19,6 @@ type WriterOptions = {
 
 type CallState = NonNullable<CallOutcome['state']>
 
-/** The open call. */
 type OpenCall = {
   readonly tool: FunctionTool
   id: string | undefined
@@ -286,7 +284,6 @@ function ignoreText(): void {
 /** Reads one call, or a block of several, after its tag. False, with no call opened, when it is not a call. */
 export type CallReader = (writer: CallWriter) => Reading<boolean>
 
-/** The schema of a tool's arguments. */
 export function declaredArguments(tool: FunctionTool): Declared {
   return tool.parameters === undefined ? undefined : { schema: tool.parameters, root: tool.parameters }
 }

@@ -50,5 +50,4 @@ export const toolFormatNames = [
   'xml',
 ] as const
 
-/** The name of a tool format. */
 export type ToolFormatName = (typeof toolFormatNames)[number]

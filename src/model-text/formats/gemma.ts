@@ -46,13 +46,11 @@ function braceCalls(options: {
   }
 }
 
-/** Gemma 4. */
 export const gemma4: ToolFormat = {
   ...braceCalls({ open: '<|tool_call>', close: '<tool_call|>', quote: '<|"|>', misspelled: ['<|tool_call|>'] }),
   droppedTags: ['<|tool_response>', '<tool_response|>'].map((tag) => ({ tag, position: 'start' })),
 }
 
-/** FunctionGemma. */
 export const functionGemma = braceCalls({
   open: '<start_function_call>',
   close: '<end_function_call>',

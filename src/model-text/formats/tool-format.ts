@@ -37,7 +37,6 @@ export type DroppedTag = {
   readonly beginsAnswer?: true
 }
 
-/** The tags that an answer begins with. */
 export function answerBegins({ droppedTags = [] }: ToolFormat): readonly string[] {
   return droppedTags.filter(({ beginsAnswer }) => beginsAnswer === true).map(({ tag }) => tag)
 }

@@ -78,7 +78,6 @@ export type RulesRequest = {
 /** Rules of requests without tools, by format. */
 const rulesWithoutTools = new WeakMap<OutputFormat, ChoiceRules>()
 
-/** The rules for the choices of one request. */
 export function rulesFor(request: RulesRequest): ChoiceRules {
   const { format, tools = [], otherTools, splitReasoning = true } = request
   if (format === undefined) return plainRules

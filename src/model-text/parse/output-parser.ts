@@ -31,7 +31,6 @@ export type OutputParserOptions = RulesRequest & {
   readonly makeCallId?: () => string
 }
 
-/** Creates the parser for the output of one request. */
 export function createOutputParser(options: OutputParserOptions = {}): OutputParser {
   return new FormatParser(rulesFor(options), options)
 }

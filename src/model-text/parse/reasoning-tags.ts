@@ -1,7 +1,6 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { DroppedTag } from '../formats/tool-format.ts'
 
-/** The tags around reasoning. */
 export type ReasoningTags = {
   readonly open: string
   /** Text after the opening tag that belongs to it: Gemma 4 names the channel. */

@@ -35,5 +35,4 @@ export class EndMarks {
   }
 }
 
-/** No marks. */
 export const noEndMarks = new EndMarks([])

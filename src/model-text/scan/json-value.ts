@@ -215,7 +215,6 @@ function* readSeparator(reader: JsonReader): Reading<string | undefined> {
   return `${before},`
 }
 
-/** A key, as JSON. */
 function* readKey(reader: JsonReader): Reading<string | undefined> {
   const { feed, ends, rawQuote } = reader
   const quote = yield* nextQuote(reader)

@@ -1,7 +1,6 @@
 import { isObject } from '../../base/json.ts'
 import type { JsonObject } from '../../contract/request.ts'
 
-/** The types of JSON Schema. */
 export type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null'
 
 /** A schema, and the document (`root`) that its references point into. Undefined without a declaration. */
@@ -53,7 +52,6 @@ function typesIn(schema: JsonObject, root: unknown, known: Map<JsonObject, Allow
   return undefined
 }
 
-/** The declaration of one property of an object. */
 export function propertyOf(declared: Declared, key: string): Declared {
   return findIn(declared, ({ properties, additionalProperties }) => ({
     own: isObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined,

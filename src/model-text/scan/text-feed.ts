@@ -131,7 +131,6 @@ export const maxHeldChars = 65_536
 /** A coroutine that reads from a feed; it yields to wait for text. */
 export type Reading<T> = Generator<void, T, void>
 
-/** A feed of a complete text. */
 export function completeFeed(text: string): TextFeed {
   const feed = new TextFeed()
   feed.push(text)

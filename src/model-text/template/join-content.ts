@@ -11,7 +11,6 @@ export function joinContent(first: readonly ContentPart[], second: readonly Cont
   return [...first.slice(0, -1), { type: 'text', text: `${last.text}\n\n${next.text}` }, ...second.slice(1)]
 }
 
-/** The message with content appended. */
 export function appendTo<M extends TemplateTurn>(message: M, content: readonly ContentPart[]): M {
   return { ...message, content: joinContent(message.content, content) }
 }

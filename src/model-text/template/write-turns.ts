@@ -74,7 +74,6 @@ export function writeUnpairedTurns(messages: readonly TemplateTurn[]): TemplateT
   })
 }
 
-/** Writes calls of a turn as its text. */
 function writeCalls(message: Assistant, calls: readonly ToolCallPart[], describer: ToolDescriber | undefined): TemplateTurn {
   const text =
     describer?.writeCalls(calls) ??

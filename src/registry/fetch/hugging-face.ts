@@ -9,7 +9,6 @@ type FileSource = Extract<Source, { type: 'hf' }>
 /** Has `HF_ENDPOINT` and `HF_TOKEN`. */
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A file of a repository: its path in it, and its size. */
 export type RepositoryFile = { readonly path: string; readonly sizeBytes: number }
 
 /** The base URL of `hf:` sources for a value of `HF_ENDPOINT`; an empty one counts as unset. */

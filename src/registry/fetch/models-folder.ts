@@ -5,7 +5,6 @@ import { AppError } from '../../contract/errors.ts'
 import { isBesideModels } from './choose-file.ts'
 import { findProjector } from './find-projector.ts'
 
-/** A model of the models folder. */
 export type FolderModel = {
   /** The name of its file without `.gguf`; with its folders if two files share the name. */
   readonly id: string

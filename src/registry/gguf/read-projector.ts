@@ -3,7 +3,6 @@ import { type FromHeader, readHeader } from './gguf-cursor.ts'
 import { readMetadata } from './gguf-metadata.ts'
 import { readFileHeader } from './read-file-header.ts'
 
-/** The facts in the header of a projector's file. */
 export type ProjectorFacts = {
   /** llama.cpp's name for how it reads pictures, such as `mlp`, if the file names one. */
   readonly type?: string

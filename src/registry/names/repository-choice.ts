@@ -18,7 +18,6 @@ export async function recallChoice(repository: RepositorySource, home: string): 
   }
 }
 
-/** Records which file was fetched for a repository. */
 export async function rememberChoice(repository: RepositorySource, file: string, home: string): Promise<void> {
   const path = recordPath(repository, home)
   await mkdir(dirname(path), { recursive: true })
@@ -31,7 +30,6 @@ export async function forgetChoice(repository: RepositorySource, home: string): 
   await rm(recordPath(repository, home), { force: true })
 }
 
-/** The source of one file of a repository. */
 export function fileIn({ owner, repo, revision }: RepositorySource, file: string): FileSource {
   return { type: 'hf', owner, repo, revision, file }
 }

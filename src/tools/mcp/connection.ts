@@ -25,9 +25,7 @@ export type ConnectOptions = {
   readonly timeoutMs: number
   /** Ends the attempt. */
   readonly signal: AbortSignal
-  /** The tools of the server have changed. */
   onToolsChanged(): void
-  /** The connection has ended. */
   onEnd(): void
   /** Receives the lines that a program writes to its standard error. */
   onLine?: ((line: string) => void) | undefined

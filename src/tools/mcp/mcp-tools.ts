@@ -32,7 +32,6 @@ export type McpToolsOptions = {
   onFailure?(server: string, why: string): void
 }
 
-/** The label of a server. */
 const labelPattern = /^(?!.*__)[A-Za-z0-9_-]{1,32}$/
 const maxRequestServers = 8
 

@@ -17,7 +17,6 @@ import type { SandboxProgram } from './sandbox.ts'
 import { SandboxRuns } from './sandbox-runs.ts'
 import { SessionFolders } from './session-folders.ts'
 
-/** The configuration of a tool. */
 export type SandboxToolSettings = SandboxLimits & {
   readonly runtime: string
   readonly interpreter?: string

@@ -32,7 +32,6 @@ export type Launch = {
  */
 export type LaunchDescriptor = Buffer | 'status' | 'server'
 
-/** The path of the session's folder inside. */
 export const insideFolder = '/session'
 /** The path of a Python program's code inside. */
 export const insideCode = '/run/code.py'

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { SiteRules } from '../../contract/request.ts'
 import { admits, queryWithin } from './sites.ts'
 
-/** A search service of the operator. */
 export type SearchService = {
   readonly kind: 'searxng' | 'brave' | 'tavily'
   /** Absent: the service's own. */

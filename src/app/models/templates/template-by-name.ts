@@ -4,7 +4,6 @@ import { messageOf } from '../../../contract/errors.ts'
 import { ownTemplateName, type RequestTemplate, type TemplateStore } from '../../../contract/template.ts'
 import { sourceFileName } from '../../../registry/names/sources.ts'
 
-/** The files of named templates. */
 export interface TemplateFiles {
   find(names: readonly string[]): Promise<{ readonly name: string; readonly path: string } | undefined>
 }

@@ -14,7 +14,6 @@ export type Abilities = Partial<
   readonly usageInStreams?: boolean
 }
 
-/** A server to probe. */
 type ProbedServer = {
   readonly client: UpstreamClient
   readonly endpoint: Endpoint

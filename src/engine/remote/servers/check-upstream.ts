@@ -46,7 +46,6 @@ export function readsOf({ modalities, profile }: Upstream): Readonly<Record<Medi
   return modalities === undefined ? profile.reads : { ...profile.reads, video: false, ...modalities }
 }
 
-/** How the upstream reads media. */
 export function skillsOf(upstream: Upstream): MediaSkills {
   return { ...upstream.profile, reads: readsOf(upstream) }
 }

@@ -11,7 +11,6 @@ type Asked = { readonly client: UpstreamClient; readonly endpoint: Endpoint; rea
 /** The facts known about a server before it is asked. */
 type Known = { readonly profile?: ProfileName | undefined; readonly protocol?: Protocol | undefined }
 
-/** A model as a server lists it. */
 export type ListedModel = {
   readonly id: string
   readonly ownedBy?: string

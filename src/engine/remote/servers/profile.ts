@@ -113,7 +113,6 @@ export type Profile = {
   readonly ownFields?: readonly string[]
   /** The kind's own names of some of them. */
   readonly ownNames?: Readonly<Record<string, string>>
-  /** Accepts `verbosity`. */
   readonly verbosity?: true
   /** Accepts the text of a chat template, as `chat_template`. */
   readonly takesTemplates?: true

@@ -43,7 +43,6 @@ type UpstreamRequest = {
   readonly bytes?: { readonly contentType: string; readonly content: Uint8Array }
   /** Absent: the key as a bearer token. */
   readonly head?: RequestHead | undefined
-  /** Headers of this request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** The bounds of the reply, if they differ from those of its kind. */
   readonly bounds?: JsonBounds

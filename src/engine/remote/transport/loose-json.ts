@@ -13,7 +13,6 @@ export function asArray(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A string. */
 export function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }

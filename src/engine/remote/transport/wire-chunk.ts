@@ -78,7 +78,6 @@ export function pieceOf(given: Partial<WireChoice>): WireChoice {
   return { ...nothing, ...given }
 }
 
-/** A piece of the arguments of a call. */
 export function callPiece(index: number, piece: string): WireChoice {
   return pieceOf({ calls: [{ index, id: undefined, name: '', arguments: piece }] })
 }

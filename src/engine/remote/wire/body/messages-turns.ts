@@ -7,7 +7,6 @@ import { refuseNames } from './speaker-names.ts'
 type Role = 'user' | 'assistant' | 'system'
 type MessagesTurn = { readonly role: Role; readonly blocks: Block[] }
 
-/** A conversation in the form of Messages. */
 type Conversation = {
   /** The system messages at the start. */
   readonly system: readonly Block[]

@@ -13,7 +13,6 @@ const maxLength = 8 * 1024 * 1024
 type CallOptions = {
   /** The tools that may be called. */
   readonly tools: readonly FunctionTool[]
-  /** The declared tools. */
   readonly declared: readonly FunctionTool[]
   /** The treatment of calls to other tools: as text, as a call nevertheless, or, with `dropped`, as nothing if the tool is declared. */
   readonly others: 'text' | 'calls' | 'dropped'
