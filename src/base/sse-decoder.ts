@@ -13,7 +13,7 @@ export class SseDecoder {
   readonly #refuse: (what: string) => Error
   readonly #maxLength: number
   /** Created for the first piece that does not end in ASCII; until then, a faster way suffices. */
-  #text: TextDecoder | undefined
+  #text: InstanceType<typeof TextDecoder> | undefined
   #hasBegun = false
   /** The start of an incomplete line; joined once, when its end arrives. */
   #held: string[] = []
