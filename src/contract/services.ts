@@ -5,6 +5,23 @@ import type { CallerKeys } from './caller-keys.ts'
 export const serviceKinds = ['speech', 'transcription', 'translation', 'images'] as const
 export type ServiceKind = (typeof serviceKinds)[number]
 
+/** The routes of the services, below `/v1` here and at the servers. */
+const serviceRoutes = {
+  '/audio/speech': 'speech',
+  '/audio/voices': 'speech',
+  '/audio/transcriptions': 'transcription',
+  '/audio/translations': 'translation',
+  '/images/generations': 'images',
+  '/images/edits': 'images',
+  '/images/variations': 'images',
+} as const satisfies Readonly<Record<string, ServiceKind>>
+export type ServicePath = keyof typeof serviceRoutes
+
+/** The service that a route is part of. */
+export function serviceAt(path: ServicePath): ServiceKind {
+  return serviceRoutes[path]
+}
+
 /** A part of a form, in order: a field, or a file. */
 export type FormPart =
   | { readonly name: string; readonly value: string }
@@ -13,10 +30,12 @@ export type FormPart =
 /** A caller's body without its model: the engine adds the server's name for that. */
 export type ServiceBody =
   | { readonly type: 'json'; readonly fields: Readonly<Record<string, unknown>> }
+  /** The fields of a GET. */
+  | { readonly type: 'query'; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly type: 'form'; readonly parts: readonly FormPart[] }
 
 export type ServiceCall = {
-  readonly kind: ServiceKind
+  readonly path: ServicePath
   readonly body: ServiceBody
   readonly callerKeys?: CallerKeys
   /** Set by core. */

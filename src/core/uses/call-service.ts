@@ -51,7 +51,7 @@ function timed(sink: ServiceSink, clock: RunClock): ServiceSink {
 
 /** An estimate of a request's tokens, for its caller's share. */
 function estimateBody(body: ServiceBody): number {
-  if (body.type === 'json') return estimateText(JSON.stringify(body.fields))
+  if (body.type !== 'form') return estimateText(JSON.stringify(body.fields))
   const costs = body.parts.map((part) =>
     'value' in part ? estimateText(part.value) : Math.ceil(part.bytes.length / fileBytesPerToken),
   )

@@ -12,7 +12,7 @@ const fileScheme = /^\s*file:/i
  */
 export function refuseAddresses(body: ServiceBody): void {
   const fields =
-    body.type === 'json'
+    body.type !== 'form'
       ? Object.entries(body.fields)
       : body.parts.flatMap((part): [string, unknown][] => ('value' in part ? [[part.name, part.value]] : []))
   for (const [name, value] of fields) {

@@ -6,6 +6,7 @@ import type {
   ServiceCall,
   ServiceHead,
   ServiceKind,
+  ServicePath,
   ServiceSink,
   Services,
 } from '../../contract/services.ts'
@@ -13,13 +14,6 @@ import type { Progress } from './fleet/retry/retry-rule.ts'
 import type { UpstreamAccess } from './servers/upstream.ts'
 import type { HttpReply } from './transport/http-exchange.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
-
-const paths: Readonly<Record<ServiceKind, string>> = {
-  speech: '/audio/speech',
-  transcription: '/audio/transcriptions',
-  translation: '/audio/translations',
-  images: '/images/generations',
-}
 
 /** One call that any replica may answer, until its reply has begun. */
 type Attempt = {
@@ -48,18 +42,18 @@ export function createServices({ kinds, tryReplicas }: Deps): Services {
       }
       const attempt = (access: UpstreamAccess) => sendTo(access, call, noted)
       const progress = () => ({ hasAdvanced: false, hasBegun, canContinue: false })
-      await tryReplicas({ call, attempt, progress }, signal).catch((error: unknown) => notOffered(error, call.kind))
+      await tryReplicas({ call, attempt, progress }, signal).catch((error: unknown) => notOffered(error, call.path))
     },
   }
 }
 
 async function sendTo(
   { client, endpoint, upstream, headers, signal }: UpstreamAccess,
-  { kind, body }: ServiceCall,
+  { path, body }: ServiceCall,
   sink: ServiceSink,
 ): Promise<void> {
   const { model, profile } = upstream
-  const request = { method: 'POST', path: paths[kind], head: profile.head, headers, ...serviceBody(body, model) } as const
+  const request = { head: profile.head, headers, ...contentOf(path, body, model) }
   const reply = await client.stream(endpoint, request, signal)
   sink.begin(headOf(reply))
   await reply.body.consume((bytes) => {
@@ -77,22 +71,27 @@ function headOf({ headers }: HttpReply): ServiceHead {
 }
 
 /** A server without the route: the choice of the model is at fault, not the server. */
-function notOffered(error: unknown, kind: ServiceKind): never {
+function notOffered(error: unknown, path: ServicePath): never {
   const isMissing =
     error instanceof UpstreamError && error.failure.type === 'status' && [404, 405, 501].includes(error.failure.status)
   if (!isMissing) throw error
-  const message = `the servers behind this model do not answer at ${paths[kind]}: ${error.message}; choose another model`
+  const message = `the servers behind this model do not answer at ${path}: ${error.message}; choose another model`
   throw new AppError('unsupported-field', message, { at: ['model'], cause: error })
 }
 
-type UpstreamContent =
-  | { readonly body: unknown }
-  | { readonly bytes: { readonly contentType: string; readonly content: Uint8Array } }
-
-/** The caller's body, with the server's name for the model. */
-function serviceBody(body: ServiceBody, model: string): UpstreamContent {
-  if (body.type === 'json') return { body: { ...body.fields, model } }
-  return { bytes: formBytes([{ name: 'model', value: model }, ...body.parts]) }
+/** The caller's request, with the server's name for the model. */
+function contentOf(path: ServicePath, body: ServiceBody, model: string) {
+  switch (body.type) {
+    case 'query': {
+      const query = new URLSearchParams({ model })
+      for (const [name, value] of Object.entries(body.fields)) for (const each of [value].flat()) query.append(name, String(each))
+      return { method: 'GET', path: `${path}?${query}` } as const
+    }
+    case 'json':
+      return { method: 'POST', path, body: { ...body.fields, model } } as const
+    case 'form':
+      return { method: 'POST', path, bytes: formBytes([{ name: 'model', value: model }, ...body.parts]) } as const
+  }
 }
 
 /** The parts as `multipart/form-data`, in their order. */

@@ -9,8 +9,8 @@ type FormInput = FormBody & {
   readonly share: BodyShare
 }
 
-/** A form has few fields, but a transcription's `prompt` may be long. */
-const limits = { files: 4, fields: 64, fieldNameSize: 100, fieldSize: 1024 * 1024, headerPairs: 50 }
+/** The most files are the 16 pictures of an edit and its mask. A form has few fields, but a transcription's `prompt` may be long. */
+const limits = { files: 17, fields: 64, fieldNameSize: 100, fieldSize: 1024 * 1024, headerPairs: 50 }
 /** The received form, and the form made from it for the server. */
 const copies = 2
 

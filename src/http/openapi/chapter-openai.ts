@@ -63,6 +63,7 @@ const passedOn = (name: string, fields: readonly string[]): Body => {
   return { name, schema: z.looseObject({ model: z.string().min(1).nullish(), ...shape, ...cancelShape }) }
 }
 const soundForm = z.looseObject({ file: z.file(), model: z.string().min(1).optional() })
+const pictureForm = z.looseObject({ image: z.file(), model: z.string().min(1).optional(), prompt: z.string().optional() })
 /** A server that has the service says more. */
 const heard = z.union([transcript, z.looseObject({})])
 const purpose = z.enum(['user_data', 'vision', 'batch'])
@@ -222,6 +223,21 @@ export const openai: Chapter = {
       body: passedOn('ImageRequest', ['prompt']),
       reply: z.looseObject({}),
       example: { prompt: 'A lighthouse' },
+    },
+    'POST /v1/images/edits': {
+      title: 'Pictures from pictures, by a server that has the service `images`: other fields are passed on',
+      body: { name: 'ImageEditRequest', schema: pictureForm, isForm: true },
+      reply: z.looseObject({}),
+    },
+    'POST /v1/images/variations': {
+      title: 'The same without a prompt, where the server has it',
+      body: { name: 'ImageVariationRequest', schema: pictureForm, isForm: true },
+      reply: z.looseObject({}),
+    },
+    'GET /v1/audio/voices': {
+      title: 'The voices of a server that has the service `speech`, in its own form: other fields are passed on',
+      query: z.looseObject({ model: z.string().optional() }),
+      reply: z.looseObject({}),
     },
     'POST /v1/audio/transcriptions': {
       title: 'The text of speech, by a model that hears, or by a server that has this service: fields are passed on to that',

@@ -3,7 +3,14 @@ import { AppError } from '../../contract/errors.ts'
 import { formatPath } from '../../contract/field.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
 import type { ServedModel } from '../../contract/served-model.ts'
-import type { ServiceBody, ServiceKind, ServiceSink, Services } from '../../contract/services.ts'
+import {
+  type ServiceBody,
+  type ServiceKind,
+  type ServicePath,
+  type ServiceSink,
+  type Services,
+  serviceAt,
+} from '../../contract/services.ts'
 import { callService } from '../../core/uses/call-service.ts'
 import { nameWithKeys, readProviderData } from '../../dialect/llama-stack/provider-data.ts'
 import type { Exchange } from '../reply/exchange.ts'
@@ -12,7 +19,7 @@ import type { Models, Watching } from './deps.ts'
 import { openRun } from './open-run.ts'
 
 export type ServiceRequest = {
-  readonly kind: ServiceKind
+  readonly path: ServicePath
   /** Absent: any model that has the service. */
   readonly model: string | undefined
   readonly body: ServiceBody
@@ -25,7 +32,7 @@ export type ServiceRequest = {
 export async function runService(
   deps: Models & Watching,
   { request, reply }: Exchange,
-  { kind, model: name, body, cancelFields, ignored = [] }: ServiceRequest,
+  { path, model: name, body, cancelFields, ignored = [] }: ServiceRequest,
   sink: ServiceSink,
 ): Promise<string> {
   const { callerKeys, ignored: ignoredData } = readProviderData(request.headers)
@@ -33,10 +40,10 @@ export async function runService(
   const id = `call-${randomUUID()}`
   const { caller, handle } = openRun(deps, { request, reply }, { id, body: cancelFields })
   try {
-    const { model, services } = await findServiceModel(deps, { kind, name, viewer: caller.principal })
+    const { model, services } = await findServiceModel(deps, { kind: serviceAt(path), name, viewer: caller.principal })
     handle.servedBy(model.id)
     request.generation = { generationId: id, model: model.id, ...(name !== undefined && { requestedModel: name }) }
-    const call = { kind, body, ...(callerKeys !== undefined && { callerKeys }) }
+    const call = { path, body, ...(callerKeys !== undefined && { callerKeys }) }
     await callService({ now: deps.now, services }, call, { model, ...caller }, sink)
     return model.id
   } catch (error) {

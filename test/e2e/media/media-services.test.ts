@@ -151,6 +151,53 @@ describe('sound and pictures, passed on', () => {
     expect(lastSeen()).toMatchObject({ path: '/v1/images/generations', body: { model: 'up', prompt: 'a cat', size: '256x256' } })
   })
 
+  test('pictures of an edit and its mask arrive in order, with their fields, and variations alike', async () => {
+    const made = { created: 1, data: [{ b64_json: 'AA==' }] }
+    upstream.answer = asJson(made)
+    const image = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => toFile(sound, `${name}.png`, { type: 'image/png' })))
+    const mask = await toFile(silence, 'mask.png', { type: 'image/png' })
+    expect(await client.images.edit({ model: 'studio', image, mask, prompt: 'a hat', n: 1 })).toEqual(made)
+    expect(lastSeen().path).toBe('/v1/images/edits')
+    const form = await lastForm()
+    expect([form.get('model'), form.get('prompt')]).toEqual(['up', 'a hat'])
+    expect(form.getAll('image[]').map((each) => (each as File).name)).toEqual(['a.png', 'b.png', 'c.png', 'd.png', 'e.png'])
+    const [picture = expect.unreachable('no picture')] = form.getAll('image[]') as File[]
+    expect(Buffer.from(await picture.arrayBuffer())).toEqual(sound)
+    expect(form.get('mask')).toMatchObject({ name: 'mask.png', type: 'image/png' })
+
+    const [one = expect.unreachable('no picture')] = image
+    expect(await client.images.createVariation({ model: 'studio', image: one })).toEqual(made)
+    expect(lastSeen().path).toBe('/v1/images/variations')
+    expect((await refusal(client.images.edit({ model: 'plain', image: one, prompt: 'a hat' }))).message).toContain("'studio'")
+  })
+
+  test('an edit without a picture is a 400 that names the field', async () => {
+    const form = new FormData()
+    form.set('prompt', 'a hat')
+    const headers = { authorization: 'Bearer sk-user-0123456789abcdef' }
+    const reply = await fetch(`${app.url}/v1/images/edits`, { method: 'POST', body: form, headers })
+    expect([reply.status, await reply.json()]).toMatchObject([400, { error: { param: 'image' } }])
+  })
+
+  test('voices are those of the server, asked for with its name for the model', async () => {
+    const asked: string[] = []
+    upstream.get = (path, response) => {
+      asked.push(path)
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"voices":["alloy"]}')
+      return true
+    }
+    expect(await client.get('/audio/voices', { query: { model: 'studio', language: 'de' } })).toEqual({ voices: ['alloy'] })
+    expect(await client.get('/audio/voices')).toEqual({ voices: ['alloy'] })
+    expect(asked).toEqual(['/v1/audio/voices?model=up&language=de', '/v1/audio/voices?model=up'])
+    expect((await refusal(client.get('/audio/voices', { query: { model: 'plain' } }))).param).toBe('model')
+    const other = client.withOptions({ apiKey: 'sk-reader-0123456789abcdef' })
+    expect(await refusal(other.get('/audio/voices'))).toMatchObject({ status: 403 })
+    expect((await refusal(client.get('/audio/voices', { query: { at: 'http://127.0.0.1/' } }))).param).toBe('at')
+    delete upstream.get
+    // A server of speech that lists no voices.
+    expect(await refusal(client.get('/audio/voices'))).toMatchObject({ status: 400, param: 'model' })
+  })
+
   test('what names an address is refused: the server behind might fetch it', async () => {
     const { status, param, message } = await refusal(speak({ ref_audio: 'http://169.254.169.254/latest' }))
     expect({ status, param }).toEqual({ status: 400, param: 'ref_audio' })

@@ -150,10 +150,10 @@ async function makeThings({ url }: RunningApp): Promise<Ids> {
   return { ...made, item: data[0]?.id ?? '', request: requests[0]?.id ?? '', script }
 }
 
-function form(purpose = 'user_data'): FormData {
+function form(purpose = 'user_data', field = 'file'): FormData {
   const made = new FormData()
   made.set('purpose', purpose)
-  made.set('file', new Blob(['Good morning.'], { type: 'text/plain' }), 'a.txt')
+  made.set(field, new Blob(['Good morning.'], { type: 'text/plain' }), 'a.txt')
   return made
 }
 
@@ -170,7 +170,9 @@ function callsOf(document: OpenapiDocument, ids: Ids, url: string): readonly Des
         ...named,
         operation,
         params: paramsOf(named.path, ids),
-        ...(content?.['multipart/form-data'] !== undefined && { form: () => form() }),
+        ...(content?.['multipart/form-data'] !== undefined && {
+          form: () => (named.path.includes('/images/') ? form('user_data', 'image') : form()),
+        }),
         ...(example !== undefined && {
           json: filled(example, ids, named.path.includes('/replicas/') ? { model: 'studio', url } : { model }),
         }),

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
-import type { FormPart, ServiceKind, ServiceSink } from '../../../contract/services.ts'
+import type { FormPart, ServicePath, ServiceSink } from '../../../contract/services.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { createOpenaiTranscriptions } from '../../../dialect/openai-transcriptions/dialect.ts'
 import { encodeUnslothError } from '../../../dialect/unsloth/encode.ts'
@@ -30,8 +30,11 @@ const ownFields = ['cancel_id', 'session_id']
 export function addMediaServiceRoutes(app: FastifyInstance, deps: RouteDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const forms = { config: { ...config, takesUploads: true } }
-  app.post('/v1/audio/speech', { config }, passing(deps, jsonOf('speech')))
-  app.post('/v1/images/generations', { config }, passing(deps, jsonOf('images')))
+  app.post('/v1/audio/speech', { config }, passing(deps, jsonOf('/audio/speech')))
+  app.post('/v1/images/generations', { config }, passing(deps, jsonOf('/images/generations')))
+  app.post('/v1/images/edits', forms, passing(deps, formOf(deps, '/images/edits')))
+  app.post('/v1/images/variations', forms, passing(deps, formOf(deps, '/images/variations')))
+  app.get('/v1/audio/voices', { config }, passing(deps, voicesOf))
   app.post('/v1/audio/transcriptions', forms, hearing(deps, 'transcription'))
   app.post('/v1/audio/translations', forms, hearing(deps, 'translation'))
 
@@ -39,7 +42,7 @@ export function addMediaServiceRoutes(app: FastifyInstance, deps: RouteDeps): vo
   app.post('/v1/audio/generate', { config: unsloth }, async (request, reply) => {
     const { model, fields, text, cancelFields, ignored } = decodeSpeech(takeRequiredBody(request).body)
     const collected = new CollectedReply()
-    const call = { kind: 'speech', model, body: { type: 'json', fields }, cancelFields, ignored } as const
+    const call = { path: '/audio/speech', model, body: { type: 'json', fields }, cancelFields, ignored } as const
     const id = await runService(deps, { request, reply }, call, collected)
     return encodeSpeech(collected.bytes, { model: id, text, nowMs: Date.now() })
   })
@@ -53,7 +56,7 @@ function passing(deps: RouteDeps, read: Read) {
 
 /** Speech, for a server that has the service, or else for a model that hears. */
 function hearing(deps: RouteDeps, kind: 'transcription' | 'translation') {
-  const read = formOf(deps, kind)
+  const read = formOf(deps, `/audio/${kind}s`)
   const transcribe = createDialectHandler(deps, createOpenaiTranscriptions(kind === 'transcription' ? 'transcribe' : 'translate'))
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const call = await read(request)
@@ -88,27 +91,34 @@ async function pass(deps: RouteDeps, { request, reply }: Exchange, call: Service
   }
 }
 
-function jsonOf(kind: ServiceKind): Read {
+function jsonOf(path: ServicePath): Read {
   return (request) => {
     const { model, cancel_id, session_id, ...fields } = validate(named, takeRequiredBody(request).body)
-    return { kind, model: model ?? undefined, body: { type: 'json', fields }, cancelFields: { cancel_id, session_id } }
+    return { path, model: model ?? undefined, body: { type: 'json', fields }, cancelFields: { cancel_id, session_id } }
   }
 }
 
-function formOf({ room, bodyLimitBytes: limitBytes }: RouteDeps, kind: ServiceKind): Read {
+function voicesOf({ query }: FastifyRequest): ServiceRequest {
+  const { model, cancel_id, session_id, ...fields } = validate(named, query)
+  const body = { type: 'query', fields } as const
+  return { path: '/audio/voices', model: model ?? undefined, body, cancelFields: { cancel_id, session_id } }
+}
+
+function formOf({ room, bodyLimitBytes: limitBytes }: RouteDeps, path: ServicePath): Read {
+  const field = path.startsWith('/images/') ? 'image' : 'file'
   return async (request) => {
     const form = takeForm(request)
     const share = room.open()
     request.bodyShare = share
     const all = await readForm({ ...form, limitBytes, share })
-    if (!all.some((part) => part.name === 'file' && 'bytes' in part)) {
-      throw new AppError('invalid-request', "the form has no file: send it in the field 'file'", { param: 'file' })
+    if (!all.some((part) => [field, `${field}[]`].includes(part.name) && 'bytes' in part)) {
+      throw new AppError('invalid-request', `the form has no file: send it in the field '${field}'`, { param: field })
     }
     const fieldOf = (name: string) => all.map((part) => valueIn(part, name)).find((value) => value !== undefined)
     const parts = all.filter(({ name }) => name !== 'model' && !ownFields.includes(name))
     const cancelFields = Object.fromEntries(ownFields.map((name) => [name, fieldOf(name)]))
     const { model } = validate(named, { model: fieldOf('model') })
-    return { kind, model: model ?? undefined, body: { type: 'form', parts }, cancelFields }
+    return { path, model: model ?? undefined, body: { type: 'form', parts }, cancelFields }
   }
 }
 
