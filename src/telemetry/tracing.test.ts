@@ -115,6 +115,14 @@ test('a request and its attempts are one trace, with what they cost', () => {
     'gen_ai.usage.output_tokens': '5',
     'gen_ai.usage.cache_read.input_tokens': '12',
     'gen_ai.usage.reasoning.output_tokens': '2',
+    'openinference.span.kind': 'LLM',
+    'llm.system': 'dragoman',
+    'llm.model_name': 'qwen',
+    'llm.token_count.prompt': '20',
+    'llm.token_count.completion': '5',
+    'llm.token_count.total': '25',
+    'llm.token_count.prompt_details.cache_read': '12',
+    'llm.token_count.completion_details.reasoning': '2',
   })
 })
 
@@ -183,6 +191,9 @@ test('a tool that the server runs has a span within that of its request', () => 
     'gen_ai.tool.call.id': 'call_1',
     'gen_ai.tool.type': 'extension',
     'error.type': 'timeout',
+    'openinference.span.kind': 'TOOL',
+    'tool.id': 'call_1',
+    'tool.name': 'web_search',
   })
 })
 

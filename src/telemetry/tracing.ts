@@ -10,6 +10,7 @@ import type {
 } from '../contract/tracing.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
 import { attemptAttributes, errorOf, operationOf, requestAttributes, toolAttributes } from './genai.ts'
+import { withOpenInference } from './open-inference.ts'
 import { type EndedSpan, encodeSpan } from './otlp.ts'
 import { isSampled } from './sampler.ts'
 import type { Sampler } from './settings.ts'
@@ -94,7 +95,7 @@ class ServerSpan implements RequestSpan {
           kind: 'internal',
           startMs,
           endMs: this.#deps.now(),
-          attributes: toolAttributes(call, error),
+          attributes: withOpenInference(toolAttributes(call, error)),
           hasFailed: error !== undefined && error !== 'cancelled',
         }),
     }
@@ -135,7 +136,9 @@ class ServerSpan implements RequestSpan {
         kind: 'server',
         startMs: this.#startMs + this.#epochMs,
         endMs: this.#deps.now() + this.#epochMs,
-        attributes: requestAttributes({ request: this.#request, reply, operation, model, record, begun: this.#begun }),
+        attributes: withOpenInference(
+          requestAttributes({ request: this.#request, reply, operation, model, record, begun: this.#begun }),
+        ),
         // A request that cannot be served is its caller's failure, and a cancelled one nobody's.
         hasFailed: error !== undefined && error !== 'cancelled' && (reply.status >= 500 || reply.status < 400),
       }),
