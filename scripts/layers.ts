@@ -64,6 +64,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/llama-stack': [...ground, 'dialect/scoring', 'dialect/wire'],
   'dialect/lm-studio': forDialects,
   'dialect/lm-studio-sdk': [...forDialects, 'dialect/lm-studio', 'dialect/openai-chat', 'dialect/openai-completions'],
+  'dialect/mcp': [...forDialects, 'dialect/own'],
   'dialect/mlc': forDialects,
   'dialect/own': [...ground, 'dialect/wire'],
   'dialect/presets': forDialects,

@@ -26,6 +26,7 @@ import { addActivityRoutes } from './routes/own/routes-activity.ts'
 import { addCancelRoute } from './routes/own/routes-cancel.ts'
 import { addCatalogueRoute } from './routes/own/routes-catalogue.ts'
 import { addEventRoute } from './routes/own/routes-events.ts'
+import { addMcpRoute } from './routes/own/routes-mcp.ts'
 import { addOpenapiRoutes } from './routes/own/routes-openapi.ts'
 import { addOpsRoutes } from './routes/own/routes-ops.ts'
 import { addPageRoutes } from './routes/own/routes-page.ts'
@@ -67,6 +68,7 @@ const modules: readonly ((app: FastifyInstance, deps: RouteDeps) => void)[] = [
   addBatchRoutes,
   addMessageBatchRoutes,
   addMediaServiceRoutes,
+  addMcpRoute,
   addCancelRoute,
   addSandboxRoute,
   addModelListRoutes,

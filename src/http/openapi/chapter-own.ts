@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { newKeyFields, newKeySchema } from '../../dialect/own/keys.ts'
 import { catalogueSchema, eventsSchema, logsSchema, requestsSchema, usageSchema } from '../../dialect/own/queries.ts'
 import * as reply from '../../dialect/own/replies.ts'
@@ -14,6 +15,12 @@ const drained = object({
   servers: list(object({ host: text, active_requests: number })),
 })
 const key = text.optional()
+const mcpMessage = object({
+  jsonrpc: oneOf(['2.0']),
+  method: key,
+  id: z.union([text, number]).optional(),
+  params: anyObject.optional(),
+})
 
 export const own: Chapter = {
   tag: 'Dragoman',
@@ -100,6 +107,14 @@ export const own: Chapter = {
       reply: reply.usage,
     },
     'DELETE /api/keys/{id}': { title: 'Delete a key that a request or a command has made', reply: reply.deletedKey },
+    'POST /mcp': {
+      title: 'An MCP server (streamable HTTP), whose tools are `chat`, `list_models` and `usage`',
+      body: { name: 'McpMessage', schema: mcpMessage },
+      reply: anyObject,
+      stream: sse(anyObject),
+      statuses: [200, 202],
+      example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    },
     'GET /docs': { title: 'This description as a page', reply: { types: ['text/html'] } },
     'GET /openapi.json': { title: 'This description', reply: anyObject },
     'GET /favicon.ico': { title: 'Nothing: browsers ask for it', reply: 'empty', statuses: [204] },

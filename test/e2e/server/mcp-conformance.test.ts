@@ -2,7 +2,8 @@ import { execFile, execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { installedFrom } from '../../support/process/test-tools.ts'
 
 const packages = installedFrom('mcp-servers', new URL('../../mcp/package.json', import.meta.url))
@@ -23,10 +24,31 @@ function scenarios(): readonly (readonly [string, string])[] {
   )
 }
 
+/** Scenarios for servers that have no tools for tests. */
+const ofServers = [
+  ['server-initialize', '2025-11-25'],
+  ['ping', '2025-11-25'],
+  ['tools-list', '2025-11-25'],
+  ['server-session-lifecycle', '2025-11-25'],
+  ['dns-rebinding-protection', '2025-11-25'],
+  ['server-stateless', '2026-07-28'],
+  ['http-header-validation', '2026-07-28'],
+] as const
+/** Checks of these scenarios that need such tools. */
+const needTools = [
+  'sep-2575-server-rejects-undeclared-capability',
+  'sep-2575-missing-capability-http-400',
+  'sep-2575-http-server-no-independent-requests-on-stream',
+  'sep-2575-server-no-log-without-loglevel',
+]
+
 function run(name: string, revision: string): Promise<{ readonly passed: boolean; readonly output: string }> {
-  const args = [suite, 'client', '--command', client, '--scenario', name, '--spec-version', revision, '--timeout', '120000']
+  return runSuite(['client', '--command', client, '--scenario', name, '--spec-version', revision, '--timeout', '120000'])
+}
+
+function runSuite(args: readonly string[]): Promise<{ readonly passed: boolean; readonly output: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: root }, (error, stdout, stderr) =>
+    execFile(process.execPath, [suite, ...args], { cwd: root }, (error, stdout, stderr) =>
       resolve({ passed: error === null, output: stdout + stderr }),
     )
   })
@@ -51,4 +73,19 @@ describe.runIf(isInstalled)(`MCP's conformance suite for clients${hint}`, () => 
       expect(passed, output).toBe(false)
     },
   )
+})
+
+describe.runIf(isInstalled)(`MCP's conformance suite for servers${hint}`, () => {
+  let app: RunningApp
+  beforeAll(async () => {
+    app = await startApp({ models: [{ engine: 'fake', id: 'scripted', script: 'from-request' }] })
+  })
+  afterAll(() => app.close())
+
+  test.concurrent.each(ofServers)('%s of %s passes', async (name, revision) => {
+    const { output } = await runSuite(['server', '--url', `${app.url}/mcp`, '--scenario', name, '--spec-version', revision])
+    const failed = [...output.matchAll(/\[(\S+) *\] \S*FAILURE/g)].map(([, id]) => id)
+    expect(failed, output).toEqual(name === 'server-stateless' ? needTools : [])
+    expect(output).toMatch(/Passed: [1-9]/)
+  })
 })

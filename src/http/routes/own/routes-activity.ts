@@ -5,12 +5,12 @@ import { encodeRequest } from '../../../dialect/own/encode-request.ts'
 import { decodeNewKey, encodeKey } from '../../../dialect/own/keys.ts'
 import { encodeLine } from '../../../dialect/own/log-lines.ts'
 import { decodeLogs, decodeRequests, decodeUsage } from '../../../dialect/own/queries.ts'
-import { encodeUsage } from '../../../dialect/own/usage.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
 import { hidePaths } from '../../reply/error-reply.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
 import type { Limits, Models, Operating, Replying, Watching } from '../../run/deps.ts'
+import { usageOf } from '../../run/usage-report.ts'
 import { describeServer } from './server-state.ts'
 
 /** The present and past activity of the server, its keys and its log, for the page and for other programs. */
@@ -75,18 +75,8 @@ export function addActivityRoutes(app: FastifyInstance, deps: Models & Watching 
     })
   }
 
-  const { usage } = deps
-  if (usage !== undefined) {
-    app.get('/api/usage', reading, async (request) => {
-      const { from = monthOf(Date.now()), to, key } = decodeUsage(request.query)
-      const { id, scopes, quota } = callerOf(request)
-      const caller = scopes.has('admin') ? key : id
-      const [entries, budgets] = await Promise.all([
-        usage.read({ from, ...(to !== undefined && { to }), ...(caller !== undefined && { caller }) }),
-        quota && deps.readBudgets?.(quota),
-      ])
-      return encodeUsage({ from, to: to ?? dayOf(Date.now()), entries, budgets: budgets ?? [] })
-    })
+  if (deps.usage !== undefined) {
+    app.get('/api/usage', reading, (request) => usageOf(deps, callerOf(request), decodeUsage(request.query)))
   }
 
   if (keys === undefined) return
@@ -107,10 +97,6 @@ export function addActivityRoutes(app: FastifyInstance, deps: Models & Watching 
     return { id: request.params.id, deleted: true }
   })
 }
-
-const dayOf = (nowMs: number) => new Date(nowMs).toISOString().slice(0, 'yyyy-mm-dd'.length)
-/** The first day of its month. */
-const monthOf = (nowMs: number) => `${dayOf(nowMs).slice(0, 'yyyy-mm'.length)}-01`
 
 const keptRequests = 10_000
 const keptLines = 2000
