@@ -7,6 +7,8 @@ import { Model } from '../../../src/engine/llama/binding/model.ts'
 import type { Sequence } from '../../../src/engine/llama/binding/sequence.ts'
 import type { Token } from '../../../src/engine/llama/binding/tokenizer.ts'
 import { llamaOptions, openContext } from '../../../src/engine/llama/worker/context/context.ts'
+import { addPrefix, listPrefixes, readPrefix } from '../../../src/engine/llama/worker/slots/prefix-files.ts'
+import { cutState } from '../../../src/engine/llama/worker/slots/state-pieces.ts'
 import { encodeSmallModel, type SmallArchitecture, windowedArchitectures } from '../../support/llama/random-architectures.ts'
 import { createRandom } from '../../support/random.ts'
 
@@ -55,9 +57,11 @@ describe.each(architectures)(
     }
 
     async function copyByFile(tokens: number): Promise<void> {
-      const path = join(folder, 'sequence')
-      await used.saveStateToFile(path)
-      await copy.loadStateFromFile(path)
+      const [own, cut] = [join(folder, 'prefixes'), cutState(await used.readState())]
+      const added = await addPrefix(own, { owner: 'anna', usedAtMs: Date.now(), cut, known: new Map() })
+      expect(await listPrefixes(own)).toEqual([{ ...added, usedAtMs: expect.any(Number) }])
+      await copy.writeState(await readPrefix(own, added))
+      await rm(own, { recursive: true })
       await copy.truncate(tokens)
     }
 

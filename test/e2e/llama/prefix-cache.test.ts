@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -65,6 +66,10 @@ describe('the prefix cache of the embedded engine', () => {
   async function filesOf(): Promise<string[]> {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true })
     return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+  }
+  async function totalSize(): Promise<number> {
+    const sizes = await Promise.all((await filesOf()).map(async (path) => (await stat(path)).size))
+    return sizes.reduce((sum, size) => sum + size, 0)
   }
 
   test.each([
@@ -187,9 +192,8 @@ describe('the prefix cache of the embedded engine', () => {
     const engine = createEngine({ maxBytes })
     for (const text of [dogs, birds, seas]) await ask(engine, text)
     await engine.close()
-    const sizes = await Promise.all((await filesOf()).map(async (path) => (await stat(path)).size))
-    expect(sizes.length).toBeGreaterThan(0)
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(maxBytes)
+    expect(await totalSize()).toBeGreaterThan(0)
+    expect(await totalSize()).toBeLessThanOrEqual(maxBytes)
     expect((await ask(createEngine({ maxBytes }), cats)).cached).toBeLessThan(little)
   })
 
@@ -202,20 +206,69 @@ describe('the prefix cache of the embedded engine', () => {
         await writeFile(file, bytes)
       },
     },
+    {
+      name: 'has wrong bytes in what conversations have in common',
+      damage: async (file: string) => {
+        if (file.endsWith('.piece')) await writeFile(file, new Uint8Array((await stat(file)).size))
+      },
+    },
     { name: 'lacks its end', damage: async (file: string) => truncate(file, (await stat(file)).size - 1000) },
     { name: 'is empty', damage: (file: string) => truncate(file, 0) },
     { name: 'is gone', damage: (file: string) => rm(file) },
   ])('a file that $name costs the prefix and nothing else', async ({ damage }) => {
     const engine = createEngine()
-    const { reply } = await ask(engine, cats)
+    const many = cats.repeat(3)
+    const { reply } = await ask(engine, many)
     await ask(engine, dogs)
+    expect((await filesOf()).some((file) => file.endsWith('.piece'))).toBe(true)
     for (const file of await filesOf()) await damage(file)
-    const again = await ask(engine, cats)
+    const again = await ask(engine, many)
     expect(again.reply).toBe(reply)
     expect(again.cached).toBeLessThan(little)
     expect(warnings).toEqual([expect.stringContaining('could not be restored')])
     // What was damaged is deleted; what the slot held since is stored.
-    expect((await ask(engine, dogs)).cached).toBeGreaterThan(long)
+    for (const text of [dogs, many]) expect((await ask(engine, text)).cached).toBeGreaterThan(long)
+  })
+
+  test('what two conversations begin with is kept once, on the disk and in memory', async () => {
+    const system = 'The cat sat on the mat and looked at the sea. '.repeat(34)
+    const [first, second] = [`${system}${seas.slice(0, 200)}`, `${system}${birds.slice(0, 200)}`]
+    const talk = async (engine: LlamaEngine) => {
+      await ask(engine, first)
+      await ask(engine, second)
+      const sizes = [await totalSize()]
+      await ask(engine, dogs)
+      sizes.push(await totalSize())
+      for (const text of [first, second]) expect((await ask(engine, `${text}And`)).cached).toBeGreaterThan(600)
+      await engine.close()
+      return sizes
+    }
+    const options = { contextLength: 1024 }
+    const [one = 0, both = 0] = await talk(createEngine(options))
+    expect(one).toBeGreaterThan(0)
+    expect(both).toBeLessThan(1.5 * one)
+    await rm(folder, { recursive: true })
+    await mkdir(folder)
+    expect(await talk(createEngine({ ...options, memoryBytes: Math.round(1.5 * one) }))).toEqual([0, 0])
+    expect(warnings).toEqual([])
+  })
+
+  test('a disk that fills up while a prefix is written costs the prefix and nothing else', async () => {
+    const engine = createEngine()
+    const { reply } = await ask(engine, cats)
+    // A real write of the worker fails in the middle, as on a full disk.
+    const worker = execFileSync('pgrep', ['--parent', `${process.pid}`, '--full', 'worker'], { encoding: 'utf8' }).trim()
+    const limit = (bytes: string) => execFileSync('prlimit', ['--pid', worker, `--fsize=${bytes}:`])
+    limit('20000')
+    await ask(engine, dogs)
+    expect(await filesOf()).toEqual([])
+    expect(warnings).toEqual([expect.stringContaining('a prefix could not be saved: EFBIG')])
+    const again = await ask(engine, cats)
+    expect(again).toMatchObject({ reply, from: 'slot' })
+    expect(again.cached).toBeLessThan(little)
+    limit('unlimited')
+    await ask(engine, dogs)
+    expect(await ask(engine, cats)).toMatchObject({ reply, from: 'disk' })
   })
 
   test('a folder that cannot be written fails no request, and is reported once', async () => {

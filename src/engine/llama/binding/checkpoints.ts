@@ -88,7 +88,7 @@ export class Checkpoints {
     return stops
   }
 
-  /** The checkpoints that a file keeps: where other conversations diverged first, and the newest two. */
+  /** The checkpoints that a stored state keeps: where other conversations diverged first, and the newest two. */
   get saved(): readonly Checkpoint[] {
     return this.#taken.filter((_, index, { length }) => index === 0 || index >= length - 2)
   }

@@ -209,12 +209,6 @@ function ofMemories({ get }: Declare) {
     ),
     firstPosition: get<(memory: Memory, sequence: number) => number>('int llama_memory_seq_pos_min(void *, int)'),
     lastPosition: get<(memory: Memory, sequence: number) => number>('int llama_memory_seq_pos_max(void *, int)'),
-    saveSequence: get<(context: Context, path: string, sequence: number, tokens: Bytes, count: number) => number>(
-      'size_t llama_state_seq_save_file(void *, str, int, void *, size_t)',
-    ),
-    loadSequence: get<(context: Context, path: string, sequence: number, tokens: Bytes, size: number, count: Bytes) => number>(
-      'size_t llama_state_seq_load_file(void *, str, int, void *, size_t, void *)',
-    ),
     stateSize: get<(context: Context, sequence: number, flags: number) => number>(
       'size_t llama_state_seq_get_size_ext(void *, int, uint32_t)',
     ),

@@ -1,9 +1,7 @@
-import { appendCheckpoints, readCheckpoints } from './checkpoint-file.ts'
-import { Checkpoints, type Stops } from './checkpoints.ts'
+import { type Checkpoint, Checkpoints, type Stops } from './checkpoints.ts'
 import type { Context, LogitIndex, Read } from './context.ts'
 import type { Memory } from './library.ts'
 import type { Slice } from './senses.ts'
-import type { SequenceState } from './sequence-file.ts'
 import { endOutside, positionAt, type Span } from './spans.ts'
 import type { Token } from './tokenizer.ts'
 
@@ -14,6 +12,14 @@ const completely = 0
 
 /** Some of the vectors of a slice, from its vector `from` on. */
 export type SlicePart = { readonly slice: Slice; readonly vectors: Float32Array; readonly from: number }
+
+/** The tokens of a sequence, and llama.cpp's state of them. */
+export type SequenceState = {
+  readonly tokens: Int32Array
+  readonly state: Uint8Array
+  /** Where it can return to; absent: anywhere. */
+  readonly checkpoints: readonly Checkpoint[] | undefined
+}
 
 /** Reads along what a sequence computes. */
 export type Follower = {
@@ -160,7 +166,9 @@ export class Sequence {
     })
   }
 
-  /** Replaces the contents. `spans`: as for `loadStateFromFile`. */
+  /**
+   * Replaces the contents by a state of the same model and settings. `spans`: those of the wanted tokens, to which it must then be truncated.
+   */
   writeState({ tokens, state, checkpoints = [] }: SequenceState, spans: readonly Span[] = []): Promise<void> {
     return this.context.betweenPasses(async () => {
       const { library, native, memory } = this.context
@@ -171,36 +179,6 @@ export class Sequence {
         throw new Error('llama.cpp could not copy it back')
       }
       this.#hold(tokens as Iterable<number> as Iterable<Token>, spans)
-    })
-  }
-
-  saveStateToFile(path: string): Promise<void> {
-    return this.context.betweenPasses(async () => {
-      const tokens = Int32Array.from(this.#tokens)
-      const { library, native } = this.context
-      const bytes = await library.saveSequence.inThread(native, path, this.id, tokens, tokens.length)
-      if (Number(bytes) === 0) throw new Error('llama.cpp could not write it')
-      if (this.#checkpoints !== undefined) await appendCheckpoints(path, this.#checkpoints.saved)
-    })
-  }
-
-  /**
-   * Replaces the contents. The file must be of the same model and settings. `spans`: those of the wanted tokens, to which it must then be
-   * truncated.
-   */
-  loadStateFromFile(path: string, spans: readonly Span[] = []): Promise<void> {
-    return this.context.betweenPasses(async () => {
-      const { library, native, memory } = this.context
-      const [tokens, count] = [new Int32Array(this.context.contextSize), new BigUint64Array(1)]
-      const checkpoints = this.#checkpoints === undefined ? [] : await readCheckpoints(path)
-      this.#tokens.length = 0
-      this.#checkpoints?.hold(checkpoints)
-      const bytes = await library.loadSequence.inThread(native, path, this.id, tokens, tokens.length, count)
-      if (Number(bytes) === 0) {
-        if (memory !== null) library.removeTokens(memory, this.id, -1, -1)
-        throw new Error('llama.cpp could not read it')
-      }
-      this.#hold(tokens.subarray(0, Number(count[0])) as Iterable<number> as Iterable<Token>, spans)
     })
   }
 

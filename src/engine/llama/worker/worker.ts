@@ -188,3 +188,5 @@ process.on('disconnect', () => process.exit(0))
 // Ctrl-C, closing a terminal, and a service manager's stop signal the whole process group; the parent lets requests end, then kills its
 // workers itself. SIGUSR1 would open Node's debugger.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined)
+// A file beyond the limit of this process is an error of its write.
+process.on('SIGXFSZ', () => undefined)

@@ -5,8 +5,16 @@ import type { Sequence } from '../../binding/sequence.ts'
 import type { Span } from '../../binding/spans.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
 import { shortHash } from '../../channel/short-hash.ts'
-import { addPrefix, checkPrefix, listPrefixes, type NewPrefix, type PrefixFile } from './prefix-files.ts'
-import { pickEvicted, pickReplaced } from './prefix-rules.ts'
+import {
+  addPrefix,
+  DamagedFile,
+  listPrefixes,
+  type NewPrefix,
+  type PieceFile,
+  type PrefixFile,
+  readPrefix,
+} from './prefix-files.ts'
+import { bytesOf, pickEvicted, pickReplaced } from './prefix-rules.ts'
 
 type Settings = NonNullable<NonNullable<LoadOptions['prefixCache']>['disk']>
 
@@ -56,7 +64,7 @@ export class PrefixDisk {
 
   async add(prefix: NewPrefix): Promise<void> {
     try {
-      const added = await addPrefix(this.#folder, prefix)
+      const added = await addPrefix(this.#folder, { ...prefix, known: this.#pieces() })
       this.#files.add(added)
       for (const file of pickReplaced(this.#files, added)) await this.#delete(file)
       await this.#evict()
@@ -68,13 +76,15 @@ export class PrefixDisk {
   /** False: the file was damaged, and is deleted. */
   async restore(file: PrefixFile, { sequence, spans }: Restoring): Promise<boolean> {
     try {
-      await checkPrefix(file)
-      await sequence.loadStateFromFile(file.path, spans)
+      await sequence.writeState(await readPrefix(this.#folder, file), spans)
       return true
     } catch (error) {
       this.#warn(`a prefix could not be restored: ${messageOf(error)}`)
       await sequence.clearHistory()
-      await this.#delete(file)
+      const isDamaged = ({ name }: { readonly name: string }) => error instanceof DamagedFile && error.file === name
+      for (const other of [...this.#files]) {
+        if (other === file || other.pieces.some(isDamaged)) await this.#delete(other)
+      }
       return false
     }
   }
@@ -83,14 +93,24 @@ export class PrefixDisk {
     for (const file of pickEvicted(this.#files, this.#maxBytes)) await this.#delete(file)
   }
 
+  /** Without the pieces that others need. */
   async #delete(file: PrefixFile): Promise<void> {
     this.#files.delete(file)
-    await rm(file.path, { force: true }).catch((error) => this.#warn(`a prefix could not be deleted: ${messageOf(error)}`))
+    const needed = this.#pieces()
+    const names = [file, ...file.pieces].map(({ name }) => name).filter((name) => !needed.has(name))
+    try {
+      for (const name of names) await rm(join(this.#folder, name), { force: true })
+    } catch (error) {
+      this.#warn(`a prefix could not be deleted: ${messageOf(error)}`)
+    }
+  }
+
+  #pieces(): ReadonlyMap<string, PieceFile> {
+    return new Map([...this.#files].flatMap(({ pieces }) => pieces.map((piece) => [piece.name, piece])))
   }
 }
 
 async function usualLimit(folder: string, files: readonly PrefixFile[]): Promise<number> {
   const { bavail, bsize } = await statfs(folder)
-  const ownBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
-  return Math.min(usualBytes, usualShare * (bavail * bsize + ownBytes))
+  return Math.min(usualBytes, usualShare * (bavail * bsize + bytesOf(files)))
 }

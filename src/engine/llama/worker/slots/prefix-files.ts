@@ -1,97 +1,169 @@
 import { randomUUID } from 'node:crypto'
-import { readSync } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
-import { crc32 } from 'node:zlib'
-import { readCheckpointLengths } from '../../binding/checkpoint-file.ts'
-import { readSequenceTokens } from '../../binding/sequence-file.ts'
-import type { StoredPrefix } from './prefix-rules.ts'
+import { z } from 'zod'
+import { messageOf } from '../../../../contract/errors.ts'
+import type { Checkpoint } from '../../binding/checkpoints.ts'
+import type { SequenceState } from '../../binding/sequence.ts'
+import { checksum, readChecked, writeFile } from './checked-file.ts'
+import type { StoredPiece, StoredPrefix } from './prefix-rules.ts'
+import { type CutPoint, type CutState, joinState } from './state-pieces.ts'
 
-/** A sequence on disk. Its name contains its checksum: a crash of the machine can leave a file of the right size without its contents. */
-export type PrefixFile = StoredPrefix & { readonly tier: 'disk'; readonly path: string; usedAtMs: number }
+/** A file, which several prefixes may have in common. Names begin with the owner, and end with the checksum of the contents. */
+export type PieceFile = StoredPiece & { readonly name: string }
+export type PrefixFile = StoredPrefix<PieceFile> & {
+  readonly tier: 'disk'
+  readonly name: string
+  readonly tokens: Int32Array
+  usedAtMs: number
+}
 
-/** Takes 0.05 ms to read and sum if the system has it in memory (measured). */
-const chunkBytes = 1 << 18
-const unfinished = '.tmp'
+const endings = { piece: '.piece', prefix: '.prefix' } as const
 
-/** The prefix files of a folder. Deletes files that do not belong here or are damaged: leftovers of a killed process. */
+/** The file of a prefix: this number, the bytes of its head, the number of its tokens; the head in JSON, the tokens, what is in no piece. */
+const magic = 0x32677264
+const introBytes = 12
+const count = z.int().nonnegative()
+const headSchema = z.object({
+  rows: z.array(z.object({ at: count, rowBytes: count })),
+  pieces: z.array(z.string()),
+  points: z.array(z.object({ last: count, piece: z.string() })).optional(),
+})
+type Head = z.infer<typeof headSchema>
+
+/** The prefixes of a folder. Deletes files that do not belong here or are damaged: leftovers of a killed process. */
 export async function listPrefixes(folder: string): Promise<PrefixFile[]> {
-  const found: PrefixFile[] = []
-  for (const name of await readdir(folder)) {
-    const path = join(folder, name)
-    const prefix = name.endsWith(unfinished) ? undefined : await describe(path, name).catch(() => undefined)
-    if (prefix === undefined) await rm(path, { recursive: true, force: true })
-    else found.push(prefix)
+  const names = await readdir(folder)
+  const pieces = new Map<string, PieceFile>()
+  for (const name of names.filter((each) => each.endsWith(endings.piece))) {
+    pieces.set(name, { name, sizeBytes: (await stat(join(folder, name))).size })
   }
+  const found: PrefixFile[] = []
+  for (const name of names.filter((each) => each.endsWith(endings.prefix))) {
+    const prefix = await describe(folder, { name, pieces }).catch(() => undefined)
+    if (prefix !== undefined) found.push(prefix)
+  }
+  const used = new Set(found.flatMap((prefix) => [prefix.name, ...prefix.pieces.map(({ name }) => name)]))
+  for (const name of names) if (!used.has(name)) await rm(join(folder, name), { recursive: true, force: true })
   return found
 }
 
-export type NewPrefix = Pick<PrefixFile, 'owner' | 'usedAtMs'> & { readonly write: (path: string) => Promise<unknown> }
+export type NewPrefix = Pick<PrefixFile, 'owner' | 'usedAtMs'> & { readonly cut: CutState }
 
-/** Lets `write` write a new file of this owner, readable only by the user of this process. It appears complete or not at all. */
-export async function addPrefix(folder: string, { owner, usedAtMs, write }: NewPrefix): Promise<PrefixFile> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const name = `${owner}-${randomUUID().slice(0, 8)}`
-  const temporary = join(folder, `${name}${unfinished}`)
+/** Writes a prefix, and those of its pieces that are not `known` by their names. */
+export async function addPrefix(
+  folder: string,
+  { owner, usedAtMs, cut, known }: NewPrefix & { readonly known: ReadonlyMap<string, PieceFile> },
+): Promise<PrefixFile> {
+  const { tokens, rows, rest } = cut
+  const added: PieceFile[] = []
+  const keep = async ({ key, bytes }: { readonly key: string; readonly bytes: Uint8Array }): Promise<PieceFile> => {
+    const name = `${owner}-${key}-${await checksum([bytes])}${endings.piece}`
+    const found = known.get(name)
+    if (found !== undefined) return found
+    await writeFile(join(folder, name), [bytes])
+    const piece = { name, sizeBytes: bytes.length }
+    added.push(piece)
+    return piece
+  }
   try {
-    await (await open(temporary, 'wx', 0o600)).close()
-    await write(temporary)
-    const finished = `${name}-${await checksum(temporary)}`
-    const path = join(folder, finished)
-    await rename(temporary, path)
-    await utimes(path, usedAtMs / 1000, usedAtMs / 1000)
-    return await describe(path, finished)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const pieces: PieceFile[] = []
+    for (const piece of cut.pieces) pieces.push(await keep(piece))
+    const points: CutPoint<PieceFile>[] = []
+    for (const { last, piece } of cut.points ?? []) points.push({ last, piece: await keep(piece) })
+    const head: Head = {
+      rows: [...rows],
+      pieces: pieces.map(({ name }) => name),
+      ...(cut.points !== undefined && { points: points.map(({ last, piece }) => ({ last, piece: piece.name })) }),
+    }
+    const encoded = Buffer.from(JSON.stringify(head))
+    const parts = [bytesOf(Uint32Array.of(magic, encoded.length, tokens.length)), encoded, bytesOf(tokens), rest]
+    const name = `${owner}-${randomUUID().slice(0, 8)}-${await checksum(parts)}${endings.prefix}`
+    await writeFile(join(folder, name), parts)
+    await utimes(join(folder, name), usedAtMs / 1000, usedAtMs / 1000)
+    const sizeBytes = parts.reduce((sum, { length }) => sum + length, 0)
+    return prefixOf(name, { head, tokens, sizeBytes, usedAtMs, pieces: [...pieces, ...points.map(({ piece }) => piece)] })
   } catch (error) {
-    await rm(temporary, { force: true })
+    for (const { name } of added) await rm(join(folder, name), { force: true }).catch(() => undefined)
     throw error
   }
 }
 
-/** Rejects unless the file is as it was written. Marks it as used. */
-export async function checkPrefix(prefix: PrefixFile): Promise<void> {
-  if ((await checksum(prefix.path)) !== prefix.path.split('-').at(-1)) throw new Error('its checksum is wrong')
+/** A file that is not as it was written. */
+export class DamagedFile extends Error {
+  readonly file: string
+
+  constructor(file: string, cause: unknown) {
+    super(messageOf(cause), { cause })
+    this.file = file
+  }
+}
+
+/** Rejects with the first of its files that is not as it was written. Marks it as used. */
+export async function readPrefix(folder: string, prefix: PrefixFile): Promise<SequenceState> {
+  const read = (name: string) =>
+    readChecked(join(folder, name), checksumIn(name)).catch((error: unknown) => {
+      throw new DamagedFile(name, error)
+    })
+  const file = await read(prefix.name)
+  const { head, restAt } = decode(file)
+  const { state, put } = joinState({ tokens: prefix.tokens, rows: head.rows, rest: file.subarray(restAt) })
+  for (const [index, name] of head.pieces.entries()) put(index, await read(name))
+  const checkpoints: Checkpoint[] = []
+  for (const { last, piece } of head.points ?? []) checkpoints.push({ last, state: await read(piece) })
   const now = new Date()
   prefix.usedAtMs = now.getTime()
-  await utimes(prefix.path, now, now)
+  await utimes(join(folder, prefix.name), now, now)
+  return { tokens: prefix.tokens, state, checkpoints: head.points && checkpoints }
 }
 
-async function describe(path: string, name: string): Promise<PrefixFile> {
-  const [owner = ''] = name.split('-')
-  const { size, mtimeMs } = await stat(path)
-  const file = await open(path)
+type Found = { readonly name: string; readonly pieces: ReadonlyMap<string, PieceFile> }
+
+async function describe(folder: string, { name, pieces }: Found): Promise<PrefixFile> {
+  const { size, mtimeMs } = await stat(join(folder, name))
+  const file = await open(join(folder, name))
   try {
-    const checkpoints = await readCheckpointLengths(file)
-    const prefix = {
-      tier: 'disk' as const,
-      path,
-      owner,
-      sizeBytes: size,
-      usedAtMs: mtimeMs,
-      tokens: await readSequenceTokens(file),
-    }
-    return checkpoints === undefined ? prefix : { ...prefix, checkpoints }
+    const bytes = new Uint8Array(size)
+    const { bytesRead } = await file.read(bytes, 0, introBytes)
+    const { restAt } = lengthsIn(bytes)
+    if (bytesRead < introBytes || restAt > size) throw new Error('it is not the file of a prefix')
+    await file.read(bytes, 0, restAt, 0)
+    const { head, tokens } = decode(bytes)
+    const own = [...head.pieces, ...(head.points ?? []).map(({ piece }) => piece)].map((each) => pieces.get(each))
+    const found = own.filter((piece) => piece !== undefined)
+    if (found.length < own.length) throw new Error('a piece of it is missing')
+    return prefixOf(name, { head, tokens, pieces: found, sizeBytes: size, usedAtMs: mtimeMs })
   } finally {
     await file.close()
   }
 }
 
-/**
- * Read in this thread, in chunks: with few cores, libuv's pool has one thread, which computes passes, and each read of a pool would wait
- * for a pass to end (beside a stream, the first token of a restored prefix came after 155 ms instead of 62).
- */
-async function checksum(path: string): Promise<string> {
-  const file = await open(path)
-  try {
-    const chunk = Buffer.allocUnsafe(chunkBytes)
-    let sum = 0
-    for (;;) {
-      const bytesRead = readSync(file.fd, chunk)
-      if (bytesRead === 0) return sum.toString(16).padStart(8, '0')
-      sum = crc32(chunk.subarray(0, bytesRead), sum)
-      await turn()
-    }
-  } finally {
-    await file.close()
-  }
+type Described = Pick<PrefixFile, 'tokens' | 'pieces' | 'sizeBytes' | 'usedAtMs'> & { readonly head: Head }
+
+function prefixOf(name: string, { head, ...described }: Described): PrefixFile {
+  const prefix = { tier: 'disk' as const, name, owner: name.split('-')[0] ?? '', ...described }
+  return head.points === undefined ? prefix : { ...prefix, checkpoints: head.points.map(({ last }) => last + 1) }
+}
+
+function decode(file: Uint8Array) {
+  const { headEnd, restAt } = lengthsIn(file)
+  const head = headSchema.parse(JSON.parse(Buffer.from(file.subarray(introBytes, headEnd)).toString()))
+  // A copy: an array of numbers begins at a multiple of their size.
+  return { head, tokens: new Int32Array(file.slice(headEnd, restAt).buffer), restAt }
+}
+
+function lengthsIn(file: Uint8Array) {
+  const [found, headBytes = 0, tokens = 0] = new Uint32Array(file.slice(0, introBytes).buffer)
+  if (found !== magic) throw new Error('it is not the file of a prefix')
+  const headEnd = introBytes + headBytes
+  return { headEnd, restAt: headEnd + tokens * Int32Array.BYTES_PER_ELEMENT }
+}
+
+function checksumIn(name: string): string {
+  return /-([0-9a-f]{8})\.[a-z]+$/.exec(name)?.[1] ?? ''
+}
+
+function bytesOf(numbers: Uint32Array | Int32Array): Uint8Array {
+  return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength)
 }

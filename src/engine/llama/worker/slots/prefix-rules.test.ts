@@ -10,6 +10,7 @@ const stored = (name: string, of: Partial<StoredPrefix>) => ({
   owner: 'anna',
   tokens: tokens(0),
   sizeBytes: 100,
+  pieces: [],
   usedAtMs: 0,
   ...of,
 })
@@ -103,11 +104,17 @@ describe('pickEvicted', () => {
   const middle = stored('middle', { usedAtMs: 2 })
   const recent = stored('recent', { usedAtMs: 3 })
   const huge = stored('huge', { usedAtMs: 4, sizeBytes: 1000 })
+  const common = { sizeBytes: 300 }
+  const first = stored('first', { usedAtMs: 5, pieces: [common] })
+  const second = stored('second', { usedAtMs: 6, pieces: [common, { sizeBytes: 50 }] })
 
   test.each([
     { name: 'none while all fit', disk: [recent, old, middle], maxBytes: 300, evicted: [] },
     { name: 'the least recently used', disk: [recent, old, middle], maxBytes: 299, evicted: ['old'] },
     { name: 'as many as necessary', disk: [recent, old, middle], maxBytes: 100, evicted: ['old', 'middle'] },
+    { name: 'none where all fit because a piece of two is one', disk: [first, second], maxBytes: 550, evicted: [] },
+    { name: 'the older of two that do not fit together', disk: [first, second], maxBytes: 549, evicted: ['first'] },
+    { name: 'one that alone is too large, with its pieces', disk: [second, old], maxBytes: 449, evicted: ['second'] },
     { name: 'one that alone is too large, and no other', disk: [recent, old, huge], maxBytes: 200, evicted: ['huge'] },
   ])('evicted is $name', ({ disk, maxBytes, evicted }) => {
     expect(names(pickEvicted(disk, maxBytes))).toEqual(evicted)

@@ -1,8 +1,13 @@
 import { type OwnedTokens, sharedPrefix } from './slots.ts'
 
+/** A part of a stored sequence, which others may have in common with it. */
+export type StoredPiece = { readonly sizeBytes: number }
+
 /** A stored sequence, as far as the rules need it. */
-export type StoredPrefix = OwnedTokens & {
+export type StoredPrefix<P extends StoredPiece = StoredPiece> = OwnedTokens & {
+  /** Without its pieces. */
   readonly sizeBytes: number
+  readonly pieces: readonly P[]
   readonly usedAtMs: number
   /** The numbers of tokens that it can return to besides all, rising; absent: any. */
   readonly checkpoints?: readonly number[]
@@ -60,16 +65,17 @@ export function pickReplaced<T extends StoredPrefix>(stored: Iterable<T>, added:
   return [...stored].filter((prefix) => prefix !== added && isRepeated(prefix))
 }
 
-/** What to delete so that the rest fits: files that are too large alone, then the least recently used. */
+/** What to delete so that the rest fits: prefixes that are too large alone, then the least recently used. */
 export function pickEvicted<T extends StoredPrefix>(stored: Iterable<T>, maxBytes: number): T[] {
   const oldestFirst = [...stored].sort((a, b) => a.usedAtMs - b.usedAtMs)
-  const evicted = oldestFirst.filter(({ sizeBytes }) => sizeBytes > maxBytes)
-  const others = oldestFirst.filter(({ sizeBytes }) => sizeBytes <= maxBytes)
-  let totalBytes = others.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
-  for (const prefix of others) {
-    if (totalBytes <= maxBytes) break
-    evicted.push(prefix)
-    totalBytes -= prefix.sizeBytes
-  }
+  const evicted = oldestFirst.filter((prefix) => bytesOf([prefix]) > maxBytes)
+  const others = oldestFirst.filter((prefix) => !evicted.includes(prefix))
+  while (bytesOf(others) > maxBytes) evicted.push(...others.splice(0, 1))
   return evicted
+}
+
+/** What prefixes take together: what they have in common counts once. */
+export function bytesOf(stored: readonly StoredPrefix[]): number {
+  const pieces = new Set(stored.flatMap((prefix) => prefix.pieces))
+  return [...stored, ...pieces].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
 }

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { messageOf } from '../../../../contract/errors.ts'
 import type { CacheTier } from '../../../../contract/usage.ts'
 import type { Context } from '../../binding/context.ts'
-import { type SequenceState, writeSequenceFile } from '../../binding/sequence-file.ts'
+import type { SequenceState } from '../../binding/sequence.ts'
 import type { Span } from '../../binding/spans.ts'
 import { Turns } from '../../binding/turns.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
@@ -10,11 +10,17 @@ import { PrefixDisk } from './prefix-disk.ts'
 import type { PrefixFile } from './prefix-files.ts'
 import { isWorthSaving, pickEvicted, pickReplaced, pickRestored, type StoredPrefix } from './prefix-rules.ts'
 import { type OwnedTokens, reusable, type Slot } from './slots.ts'
+import { type CutState, cutState, joinState, type Piece } from './state-pieces.ts'
 
 type Settings = NonNullable<LoadOptions['prefixCache']>
 type Warn = (message: string) => void
 
-type HeldPrefix = StoredPrefix & { readonly tier: 'memory'; readonly state: SequenceState; usedAtMs: number }
+type HeldPiece = Piece & { readonly sizeBytes: number }
+type HeldPrefix = StoredPrefix<HeldPiece> & {
+  readonly tier: 'memory'
+  readonly cut: CutState<HeldPiece>
+  usedAtMs: number
+}
 
 /**
  * Keeps the contents of slots for conversations that return after their slot was reused: in memory, and what goes from there, or is left
@@ -50,7 +56,7 @@ export class PrefixStore {
   /** Changes what the prefixes in memory may use together. */
   limitMemory(bytes: number): Promise<void> {
     this.#memoryBytes = bytes
-    return this.#turns.take(() => this.#makeRoom(0))
+    return this.#turns.take(() => this.#makeRoom())
   }
 
   /** Saves the contents of a free or leased slot before `next` replaces them, if that is worthwhile. */
@@ -78,7 +84,7 @@ export class PrefixStore {
     if (found === undefined) return undefined
     if (found.tier === 'disk') return (await this.#disk?.restore(found, { sequence, spans })) === true ? 'disk' : undefined
     try {
-      await sequence.writeState(found.state, spans)
+      await sequence.writeState(stateOf(found.cut), spans)
       found.usedAtMs = Date.now()
       return 'memory'
     } catch (error) {
@@ -100,35 +106,66 @@ export class PrefixStore {
     const replacement = { kept: reusable(slot, next), stored: this.#stored(), minTokens: this.#minTokens }
     if (owner === undefined || !isWorthSaving({ owner, tokens }, replacement)) return
     try {
-      const sizeBytes = this.#memoryBytes === 0 ? Number.POSITIVE_INFINITY : await sequence.stateBytes()
+      const sizeBytes = await sequence.stateBytes()
+      if (sizeBytes > process.availableMemory()) throw new Error(`it has ${sizeBytes} bytes, and less memory is free`)
+      const cut = cutState(await sequence.readState())
       if (sizeBytes > this.#memoryBytes) {
-        await this.#disk?.add({ owner, usedAtMs, write: (path) => sequence.saveStateToFile(path) })
+        await this.#disk?.add({ owner, usedAtMs, cut })
         return
       }
       // What is about to be restored stays in memory, if there is room for both.
       const restored = pickRestored(this.#held, next, 0)
       if (restored !== undefined) restored.usedAtMs = Date.now()
-      await this.#makeRoom(sizeBytes)
-      const state = await sequence.readState()
-      const lengths = state.checkpoints?.map(({ last }) => last + 1)
-      const held = { tier: 'memory' as const, owner, tokens: state.tokens, state, sizeBytes, usedAtMs }
-      const added = { ...held, ...(lengths !== undefined && { checkpoints: lengths }) }
-      this.#held.add(added)
+      const added = this.#hold(cut, { owner, usedAtMs })
       for (const replaced of pickReplaced(this.#held, added)) this.#held.delete(replaced)
+      await this.#makeRoom()
     } catch (error) {
       this.#warnOnce(`a prefix could not be saved: ${messageOf(error)}`)
     }
   }
 
-  async #makeRoom(bytes: number): Promise<void> {
-    for (const held of pickEvicted(this.#held, this.#memoryBytes - bytes)) await this.#moveToDisk(held)
+  /** Keeps a state, with the pieces that the owner has already. */
+  #hold(cut: CutState, { owner, usedAtMs }: Pick<HeldPrefix, 'owner' | 'usedAtMs'>): HeldPrefix {
+    const own = [...this.#held].filter((held) => held.owner === owner)
+    const known = new Map(own.flatMap((held) => held.pieces.map((piece) => [piece.key, piece])))
+    const hold = ({ key, bytes }: Piece): HeldPiece => {
+      const found = known.get(key)
+      // The same tokens, computed in other passes, may differ in their last bits.
+      return found !== undefined && Buffer.compare(found.bytes, bytes) === 0 ? found : { key, bytes, sizeBytes: bytes.length }
+    }
+    const pieces = Array.from(cut.pieces, hold)
+    const points = cut.points && Array.from(cut.points, ({ last, piece }) => ({ last, piece: hold(piece) }))
+    const added: HeldPrefix = {
+      tier: 'memory',
+      owner,
+      usedAtMs,
+      tokens: cut.tokens,
+      cut: { ...cut, pieces, points },
+      pieces: [...pieces, ...(points ?? []).map(({ piece }) => piece)],
+      sizeBytes: cut.rest.length,
+      ...(points !== undefined && { checkpoints: points.map(({ last }) => last + 1) }),
+    }
+    this.#held.add(added)
+    return added
+  }
+
+  async #makeRoom(): Promise<void> {
+    for (const held of pickEvicted(this.#held, this.#memoryBytes)) await this.#moveToDisk(held)
   }
 
   async #moveToDisk(held: HeldPrefix): Promise<void> {
-    const { owner, usedAtMs, state } = held
-    await this.#disk?.add({ owner, usedAtMs, write: (path) => writeSequenceFile(path, state) })
+    const { owner, usedAtMs, cut } = held
+    await this.#disk?.add({ owner, usedAtMs, cut })
     this.#held.delete(held)
   }
+}
+
+function stateOf({ pieces, points, ...remainder }: CutState): SequenceState {
+  const { state, put } = joinState(remainder)
+  let index = 0
+  for (const { bytes } of pieces) put(index++, bytes)
+  const checkpoints = points && Array.from(points, ({ last, piece }) => ({ last, state: piece.bytes }))
+  return { tokens: remainder.tokens, state, checkpoints }
 }
 
 /** The inputs of a slot's contents besides its tokens: the model file, its adapters and projector, llama.cpp, and the settings of the context. */
