@@ -1,4 +1,5 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -41,6 +42,8 @@ type DragomanOptions = {
   readonly workers?: number
   /** Flags of its Node, such as those of a profile. */
   readonly execArgv?: readonly string[]
+  /** The folder of its data; absent: a new one. */
+  readonly home?: string
 }
 
 /** Any other program that listens on `port`, once `path` answers. Rejects when it ends before, or does not answer within a minute. */
@@ -85,10 +88,10 @@ function answers(url: string): Promise<boolean> {
 /** Dragoman as it is built in a checkout, with these models, as `npm start` runs it. Its log is off: the baselines have none. */
 export async function startDragoman(
   models: readonly object[],
-  { checkout, storage, workers, execArgv = [] }: DragomanOptions = {},
-): Promise<BenchProcess> {
+  { checkout, storage, workers, execArgv = [], home: kept }: DragomanOptions = {},
+): Promise<BenchProcess & { end(): Promise<void> }> {
   const port = await freePort()
-  const home = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
+  const home = kept ?? (await mkdtemp(join(tmpdir(), 'dragoman-bench-')))
   const config = join(home, 'config.json')
   const settings = {
     server: { port, ...(workers !== undefined && { workers }) },
@@ -107,7 +110,13 @@ export async function startDragoman(
     if (child.exitCode !== null) throw new Error(`dragoman ended with code ${child.exitCode}`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  return toProcess(child, port)
+  const running = toProcess(child, port)
+  const end = async () => {
+    const ended = once(child, 'exit')
+    running.stop()
+    await ended
+  }
+  return { ...running, end }
 }
 
 export function portOf({ url }: BenchProcess): number {

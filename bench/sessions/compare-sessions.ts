@@ -19,7 +19,7 @@ const architectures: readonly SmallArchitecture[] = ['llama', 'qwen3moe', 'deeps
 const contextLength = 32_768
 const answerTokens = 24
 
-type Server = { readonly name: string; readonly url: string; stop(): void }
+type Server = { readonly name: string; url(): string; swap(): Promise<void>; restart(): Promise<void>; stop(): void }
 /** The work for one request: its prompt, the part that a cache had, the part that the best cache would have had, and the first token. */
 type Sample = {
   readonly kind: string
@@ -55,12 +55,7 @@ async function modelsIn(folder: string): Promise<readonly string[]> {
 }
 
 async function compareOn(modelPath: string, size: Options['size']): Promise<Section> {
-  const model = { id: 'bench', engine: 'llama', source: modelPath, threads: 1, gpuLayers: 0, slots: 1, contextLength }
-  const servers = [
-    { name: 'dragoman', start: () => startDragoman([model], { storage: 'off' }) },
-    { name: 'llama-server', start: () => startLlamaServer({ program: findLlamaServer(), modelPath, slots: 1, contextLength }) },
-  ]
-  const { running, missing } = await startAll(servers, ({ start }) => start())
+  const { running, missing } = await startAll([dragoman(modelPath), llamaServer(modelPath)], ({ start }) => start())
   const samples = new Map<string, readonly Sample[]>()
   try {
     for (const server of running) samples.set(server.name, await replay(server, size))
@@ -75,6 +70,45 @@ async function compareOn(modelPath: string, size: Options['size']): Promise<Sect
     rows: rowsOf(samples),
     missing,
   }
+}
+
+function dragoman(modelPath: string) {
+  const model = { id: 'bench', engine: 'llama', source: modelPath, threads: 1, gpuLayers: 0, slots: 1, contextLength }
+  const start = async () => {
+    const home = await mkdtemp(join(tmpdir(), 'dragoman-sessions-home-'))
+    let running = await startDragoman([model], { storage: 'off', home })
+    return {
+      url: () => running.url,
+      async swap() {
+        await post(`${running.url}/api/generate`, { keep_alive: 0 })
+      },
+      async restart() {
+        await running.end()
+        running = await startDragoman([model], { storage: 'off', home })
+      },
+      stop: () => running.stop(),
+    }
+  }
+  return { name: 'dragoman', start }
+}
+
+/** It keeps nothing of what it has read when its process ends, as a router ends it for another model. */
+function llamaServer(modelPath: string) {
+  const launch = () => startLlamaServer({ program: findLlamaServer(), modelPath, slots: 1, contextLength })
+  const start = async () => {
+    let running = await launch()
+    const restart = async () => {
+      running.stop()
+      running = await launch()
+    }
+    return {
+      url: () => running.url,
+      swap: restart,
+      restart,
+      stop: () => running.stop(),
+    }
+  }
+  return { name: 'llama-server', start }
 }
 
 /** Each kind of request in the order of the session, on one server after the other. */
@@ -98,7 +132,8 @@ async function replay(server: Server, size: Options['size']): Promise<readonly S
   const answers = new Map<string, string[]>()
   const seen: (readonly number[])[] = []
   const samples: Sample[] = []
-  for (const { kind, thread, messages } of agentSession({ ...size, tokensPerWord })) {
+  for (const { kind, thread, messages, after } of agentSession({ ...size, tokensPerWord })) {
+    if (after !== undefined) await server[after]()
     const said = answers.get(thread) ?? answers.get('main') ?? []
     const asked = messages(thread === 'subordinate' ? (answers.get(thread) ?? []) : said)
     const prompt = await render(server, asked)
@@ -125,19 +160,19 @@ async function post(url: string, body: object): Promise<Response> {
 }
 
 async function render({ url }: Server, messages: readonly ChatMessage[]): Promise<string> {
-  return ((await (await post(`${url}/apply-template`, { messages })).json()) as { prompt: string }).prompt
+  return ((await (await post(`${url()}/apply-template`, { messages })).json()) as { prompt: string }).prompt
 }
 
 async function tokenize({ url }: Server, content: string): Promise<readonly number[]> {
   const body = { content, add_special: true, parse_special: true }
-  return ((await (await post(`${url}/tokenize`, body)).json()) as { tokens: number[] }).tokens
+  return ((await (await post(`${url()}/tokenize`, body)).json()) as { tokens: number[] }).tokens
 }
 
 /** The answer to a conversation, with its usage. */
 async function chat({ url }: Server, messages: readonly ChatMessage[]) {
   const fields = { temperature: 0, max_tokens: answerTokens, stream: true, stream_options: { include_usage: true } }
   const startedMs = performance.now()
-  const reply = await post(`${url}/v1/chat/completions`, { messages, ...fields })
+  const reply = await post(`${url()}/v1/chat/completions`, { messages, ...fields })
   let [firstMs, text, rest, prompt, cached] = [Number.NaN, '', '', 0, 0]
   const decoder = new TextDecoder()
   for await (const bytes of reply.body ?? []) {

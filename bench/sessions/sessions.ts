@@ -9,6 +9,8 @@ export type SessionSize = { readonly systemTokens: number; readonly turns: numbe
 export type SessionStep = {
   readonly kind: string
   readonly thread: string
+  /** What happens to the server before it. */
+  readonly after?: 'swap' | 'restart'
   messages(answers: readonly string[]): readonly ChatMessage[]
 }
 
@@ -28,7 +30,8 @@ export function agentText(seed: number, words: number): string {
 
 /**
  * A session as agents have them: a long system message with its tools, turns that add a result of a tool to the answer before, the last
- * question again and edited, a subordinate agent between two turns, and another conversation with the same system message.
+ * question again and edited, a subordinate agent between two turns, and another conversation with the same system message; then again after the
+ * model was unloaded, as for another one, and after a restart.
  */
 export function agentSession({ systemTokens, turns, tokensPerWord }: SessionSize): readonly SessionStep[] {
   const textOf = (seed: number, tokens: number) => agentText(seed, Math.round(tokens / tokensPerWord))
@@ -38,7 +41,7 @@ export function agentSession({ systemTokens, turns, tokensPerWord }: SessionSize
   /** The questions with the answers between them. */
   const conversation = (first: ChatMessage, questions: readonly ChatMessage[]) => (answers: readonly string[]) =>
     [first, ...questions.flatMap((question, index) => [...answersBefore(answers, index), question])] as const
-  const questions = Array.from({ length: turns + 1 }, (_, index) => user(10 + index))
+  const questions = Array.from({ length: turns + 3 }, (_, index) => user(10 + index))
   const main = (count: number, last?: ChatMessage) =>
     conversation(system, last === undefined ? questions.slice(0, count) : [...questions.slice(0, count - 1), last])
   const step = (kind: string, thread: string, messages: SessionStep['messages']) => ({ kind, thread, messages })
@@ -57,6 +60,9 @@ export function agentSession({ systemTokens, turns, tokensPerWord }: SessionSize
     ),
     step('after the subordinate', 'main', main(turns + 1)),
     step('other conversation', 'other', conversation(system, [user(70)])),
+    { ...step('turn after a swap', 'main', main(turns + 2)), after: 'swap' },
+    { ...step('turn after a restart', 'main', main(turns + 3)), after: 'restart' },
+    step('other conversation after a restart', 'other', conversation(system, [user(71)])),
   ]
 }
 
