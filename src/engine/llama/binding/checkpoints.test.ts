@@ -83,3 +83,37 @@ test('a state that is larger than the room is not taken', () => {
   takeAt(100)
   expect(points.bytes).toBe(0)
 })
+
+test('behind a checkpoint for a draft, a sequence returns to it, and the next one takes its place', () => {
+  const { points, takeAt, lengths } = open()
+  takeAt(500)
+  for (const tokens of [700, 710]) {
+    lengths.set(0, tokens)
+    expect(points.takeForDraft(tokens - 1)).toBe(true)
+  }
+  expect(points.bytes).toBe(20)
+  expect(points.saved.map(({ last }) => last + 1)).toEqual([500])
+  points.forgetFrom(715)
+  expect(points.reach(715)).toBe(710)
+  expect(points.restore(715)).toBe(710)
+  points.forgetFrom(709)
+  expect(points.reach(709)).toBe(500)
+})
+
+test('without room for a checkpoint, nothing is drafted', () => {
+  const { points, lengths } = open({ bytes: 5 })
+  lengths.set(0, 700)
+  expect(points.takeForDraft(699)).toBe(false)
+})
+
+test('of a long prompt, the beginning of its last message is kept, and not where it was cut for its length', () => {
+  const { points, takeAt, lengths } = open({ bytes: 50 })
+  for (const tokens of [8192, 16_384]) {
+    lengths.set(0, tokens)
+    points.takeAtInterval(tokens - 1)
+  }
+  takeAt(24_000, 24_200, 24_400, 24_600, 24_800)
+  expect(points.saved.map(({ last }) => last + 1)).toEqual([24_000, 24_200, 24_600, 24_800])
+  points.forgetFrom(24_100)
+  expect(points.restore(24_100)).toBe(24_000)
+})

@@ -11,8 +11,11 @@ const leastDistance = 32
 /** The parts of a context that save and restore the state of a sequence. */
 type States = { readonly library: Library; readonly native: Native; readonly memory: Memory | null }
 
-/** The state of a sequence after a number of tokens. */
-export type Checkpoint = { readonly last: number; readonly state: Uint8Array }
+/** The state of a sequence after a number of tokens. `isBetween`: taken because the text is long, where nothing begins. */
+export type Checkpoint = { readonly last: number; readonly state: Uint8Array; readonly isBetween?: true }
+
+/** A checkpoint, and the tokens since the one before. */
+type Placed = { readonly at: number; readonly tokens: number }
 
 /** Where checkpoints are worth most in a prompt, as numbers of tokens. */
 export type Stops = {
@@ -53,6 +56,8 @@ export class Checkpoints {
   readonly #room: CheckpointRoom
   readonly #positionOf: (token: number) => number
   #taken: Checkpoint[] = []
+  /** Behind it a draft is computed, which may be rejected. */
+  #draft: Checkpoint | undefined
   /** Where the last prompt diverged from the sequence without a checkpoint nearby. */
   #missed = 0
 
@@ -69,7 +74,7 @@ export class Checkpoints {
   }
 
   get bytes(): number {
-    return this.#taken.reduce((sum, { state }) => sum + state.length, 0)
+    return [...this.#taken, ...this.#ofDraft].reduce((sum, { state }) => sum + state.length, 0)
   }
 
   /**
@@ -88,60 +93,88 @@ export class Checkpoints {
     return stops
   }
 
-  /** The checkpoints that a stored state keeps: where other conversations diverged first, and the newest two. */
+  /** The checkpoints worth most: the first two where something begins, which other conversations share, and the newest two. */
   get saved(): readonly Checkpoint[] {
-    return this.#taken.filter((_, index, { length }) => index === 0 || index >= length - 2)
+    const first = this.#taken.filter(({ isBetween }) => isBetween !== true).slice(0, 2)
+    const newest = this.#taken.slice(-2)
+    return this.#taken.filter((checkpoint) => first.includes(checkpoint) || newest.includes(checkpoint))
   }
 
-  /** Those of a file take the place of what there is. */
+  /** Those of a stored state take the place of what there is. */
   hold(checkpoints: readonly Checkpoint[]): void {
     this.#taken = []
+    this.#draft = undefined
     for (const checkpoint of checkpoints) if (this.#room.take(this, checkpoint.state.length)) this.#taken.push(checkpoint)
   }
 
   /** The most tokens of at most this number that `restore` returns to. */
   reach(tokens: number): number {
-    return (this.#taken.findLast(({ last }) => last < tokens)?.last ?? -1) + 1
+    const before = [...this.#taken, ...this.#ofDraft].filter(({ last }) => last < tokens)
+    return Math.max(0, ...before.map(({ last }) => last + 1))
+  }
+
+  get #ofDraft(): readonly Checkpoint[] {
+    return this.#draft === undefined ? [] : [this.#draft]
   }
 
   /** `last`: the number of the sequence's last token. */
-  take(last: number): void {
-    const { library, native, memory } = this.#context
-    // After a grid, the last position does not show how many tokens there are.
-    if (memory === null || library.lastPosition(memory, this.#sequence) !== this.#positionOf(last + 1) - 1) return
+  take(last: number, { isBetween = false } = {}): void {
     if (last < 0 || this.#taken.some((checkpoint) => checkpoint.last === last)) return
-    const size = Number(library.stateSize(native, this.#sequence, partialOnly))
-    if (!this.#room.take(this, size)) return
-    const state = new Uint8Array(size)
-    if (Number(library.getState(native, state, size, this.#sequence, partialOnly)) !== size) return
-    this.#taken.push({ last, state })
+    const taken = this.#read(last)
+    if (taken === undefined) return
+    this.#taken.push(isBetween ? { ...taken, isBetween } : taken)
     if (this.#taken.length > mostPoints) this.dropOne()
   }
 
+  /** Takes the checkpoint behind which a draft is computed, in place of the one before; false: there is no room. */
+  takeForDraft(last: number): boolean {
+    const before = this.#draft?.state
+    this.#draft = undefined
+    this.#draft = this.#read(last, before)
+    return this.#draft !== undefined
+  }
+
+  /** `into`: memory that is free to use. */
+  #read(last: number, into?: Uint8Array): Checkpoint | undefined {
+    const { library, native, memory } = this.#context
+    // After a grid, the last position does not show how many tokens there are.
+    if (memory === null || library.lastPosition(memory, this.#sequence) !== this.#positionOf(last + 1) - 1) return undefined
+    const size = Number(library.stateSize(native, this.#sequence, partialOnly))
+    if (!this.#room.take(this, size)) return undefined
+    const state = into?.length === size ? into : new Uint8Array(size)
+    return Number(library.getState(native, state, size, this.#sequence, partialOnly)) === size ? { last, state } : undefined
+  }
+
   /**
-   * Drops the least useful checkpoint: one close to its predecessor, except the newest; otherwise the oldest. Returns false if there is
-   * none.
+   * Drops the least useful checkpoint: of those that are not worth most, one close to its predecessor, or the oldest; then one that is close,
+   * except the newest; then the oldest. Returns false if there is none.
    */
   dropOne(): boolean {
-    const near = this.#taken.findIndex(({ last }, index) => {
-      const before = this.#taken[index - 1]
-      return before !== undefined && index < this.#taken.length - 1 && last - before.last < interval
-    })
-    return this.#taken.splice(Math.max(0, near), 1).length > 0
+    const { saved } = this
+    const isSpare = ({ at }: Placed) => !saved.includes(this.#taken[at] as Checkpoint)
+    const isNear = ({ at, tokens }: Placed) => at < this.#taken.length - 1 && tokens < interval
+    const placed = this.#taken.map(({ last }, at) => ({
+      at,
+      tokens: last - (this.#taken[at - 1]?.last ?? Number.NEGATIVE_INFINITY),
+    }))
+    const found = placed.find((each) => isSpare(each) && isNear(each)) ?? placed.find(isSpare) ?? placed.find(isNear)
+    return this.#taken.splice(found?.at ?? 0, 1).length > 0
   }
 
   takeAtInterval(last: number): void {
-    if (last - (this.#taken.at(-1)?.last ?? -1) >= interval) this.take(last)
+    if (last - (this.#taken.at(-1)?.last ?? -1) >= interval) this.take(last, { isBetween: true })
   }
 
   /** Forgets the checkpoints that contain the token at `start`. */
   forgetFrom(start: number): void {
     if (start === 0) this.#missed = 0
     this.#taken = this.#taken.filter(({ last }) => last < start)
+    if (this.#draft !== undefined && this.#draft.last >= start) this.#draft = undefined
   }
 
   copyFrom(other: Checkpoints | undefined): void {
     this.#taken = other === undefined ? [] : [...other.#taken]
+    this.#draft = undefined
   }
 
   /** Restores the last checkpoint with at most this many tokens. Returns its number of tokens, or 0 without a checkpoint. */
@@ -153,8 +186,9 @@ export class Checkpoints {
 
   #restoreLast(tokens: number): number {
     const { library, native, memory } = this.#context
-    const found = tokens > 1 ? this.#taken.at(-1) : undefined
-    if (found === undefined || memory === null) return 0
+    const [newest, draft] = [this.#taken.at(-1), this.#draft]
+    const found = draft !== undefined && draft.last > (newest?.last ?? -1) ? draft : newest
+    if (tokens <= 1 || found === undefined || memory === null) return 0
     const { last, state } = found
     if (Number(library.setState(native, state, state.length, this.#sequence, partialOnly)) !== state.length) return 0
     const end = this.#positionOf(last + 1)

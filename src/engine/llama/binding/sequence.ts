@@ -145,6 +145,13 @@ export class Sequence {
     return this.context.betweenPasses(() => this.#checkpoints?.take(this.#tokens.length - 1))
   }
 
+  /** Makes sure that this many tokens of the next pass can be taken back; false: they cannot. */
+  async prepareDraft(tokens: number): Promise<boolean> {
+    const { erases, rollback } = this.context
+    if (erases || tokens <= rollback) return true
+    return this.context.betweenPasses(() => this.#checkpoints?.takeForDraft(this.#tokens.length - 1) === true)
+  }
+
   /** The memory that `readState` needs. */
   stateBytes(): Promise<number> {
     const { library, native } = this.context

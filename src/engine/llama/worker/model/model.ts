@@ -13,7 +13,7 @@ import { CertainDrafts } from '../sampling/certain-drafter.ts'
 import { DraftModel } from '../sampling/draft-model.ts'
 import { Guides } from '../sampling/guidance.ts'
 import { HeadDrafts } from '../sampling/head-drafts.ts'
-import { type HeadPlan, planHeads } from '../sampling/head-plan.ts'
+import { planHeads } from '../sampling/head-plan.ts'
 import { NgramDrafter } from '../sampling/ngram-drafter.ts'
 import type { Drafter } from '../sampling/speculation.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from '../sampling/token-trie.ts'
@@ -49,7 +49,7 @@ export type WorkerModel = TemplatePart & {
   readonly tokenTrie: TokenTrie
   /** Drafts the text of a choice that begins with this prompt; absent: nothing is drafted. */
   readonly openDrafter?: (prompt: Iterable<number>) => Drafter
-  /** Absent where tokens cannot be erased. */
+  /** Absent with recurrent layers: a state would be copied for each. */
   readonly certainDrafts: CertainDrafts | undefined
   readonly prefixStore: PrefixStore | undefined
   readonly guides: Guides
@@ -105,7 +105,6 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
   const { interrupt } = context
   warnOfShorterContext(context, options, onWarning)
   const slots: Slot[] = sequences.map((sequence) => ({ sequence, busy: false, lastUsed: 0 }))
-  refuseUnerasable(options, { context, heads })
   const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
   const templateSource = { own, settings: options }
   const templatePart = readTemplatePart(model, templateSource, options.template)
@@ -173,17 +172,6 @@ async function findDrafter(
   if (draft === undefined) return undefined
   const model = await load(draft)
   return (prompt) => model.open(prompt)
-}
-
-/** A rejected draft is erased from the end. */
-function refuseUnerasable(
-  options: LoadOptions,
-  { context: { erases, rollback }, heads }: { readonly context: Context; readonly heads: HeadPlan | undefined },
-): void {
-  if (heads !== undefined && rollback > 0) return
-  const setting = (['speculation', 'draft'] as const).find((name) => options[name] !== undefined)
-  if (erases || setting === undefined) return
-  throw new Error(`this model cannot take back tokens (recurrent layers): remove \`${setting}\``)
 }
 
 async function openPrefixStore(

@@ -87,10 +87,11 @@ export class DraftModel {
     // The last token is always computed, for its logits.
     const known = Math.min(sharedPrefix(sequence.contextTokens, text), text.length - 1)
     if (sequence.nextTokenIndex > known) await sequence.truncate(known)
-    let unread = text.slice(known)
+    const from = sequence.nextTokenIndex
+    let unread = text.slice(from)
     const { maxTokens, minProbability } = this.#limits
     if (unread.length > maxTokens + 1) {
-      const reading = { pacer: this.#pacer, rounds: this.#rounds, isOver, depth: known }
+      const reading = { pacer: this.#pacer, rounds: this.#rounds, isOver, depth: from }
       await readStep(unread.slice(0, -1), reading, (step) => sequence.compute(step))
       return []
     }
@@ -100,6 +101,8 @@ export class DraftModel {
         sequence.computeLast(unread, (index) => mostProbable(sequence.context.logits(index))),
       )
       if (next.probability < minProbability || sequence.context.model.isEogToken(next.token)) break
+      // Recurrent layers return to here, where the text ends.
+      if (drafted.length === 0) await sequence.prepareDraft(maxTokens)
       drafted.push(next.token)
       unread = [next.token]
     }
@@ -112,7 +115,6 @@ export class DraftModel {
     if (pair === undefined) return
     const [sequence, own] = pair
     refuseOtherVocabulary(sequence.context.model, own.context.model)
-    if (!own.context.erases) throw new Error('it cannot take back tokens (recurrent layers)')
     await warmUp((tokens) => computeAndForget(own, tokens), this.#pacer)
   }
 }

@@ -54,7 +54,8 @@ export class Speculation {
 
   /**
    * Computes the last token and a draft in one pass. Returns what `choose` gives for them: for the tokens of the draft up to the first
-   * that was not chosen, and for that one. The rest of the draft is erased. `over`: the run ended before the pass.
+   * that was not chosen, and for that one. The rest of the draft is erased; recurrent layers return to the state before the pass instead, and
+   * the next pass reads again what was chosen. `over`: the run ended before the pass.
    */
   async compute<T extends { readonly token: Token }>(
     { sequence, rounds, last, room, isOver }: Computing,
@@ -72,6 +73,7 @@ export class Speculation {
     }
     const prepare = async (round: Round) => {
       draft = await this.#drafter.draft({ sequence, round, room, isOver })
+      if (draft.length > 0 && !(await sequence.prepareDraft(draft.length))) draft = []
       return draft.length > 0
     }
     const evaluate = async () => {
