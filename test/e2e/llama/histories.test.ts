@@ -82,13 +82,17 @@ describe.each(architectures)(
         const kept = Math.max(0, had.length - cut)
         const text = [...had.slice(0, kept), ...someTokens(1 + below(kept > 600 ? 20 : 300))]
         const promised = used.reusable(kept)
+        // llama.cpp copies with the next pass, by when something else may be wanted.
+        if (round % 2 === 1) await copy.copyFrom(fresh, fresh.nextTokenIndex)
         if (round % 3 === 1) await copyByFile(kept)
         else if (round % 3 === 2) await copyByMemory(kept)
         else await copy.copyFrom(used, kept)
+        expect(copy.nextTokenIndex).toBeGreaterThanOrEqual(promised)
+        const ofCopy = await logitsAfter(copy, text)
         await used.truncate(kept)
-        for (const sequence of [used, copy]) expect(sequence.nextTokenIndex).toBeGreaterThanOrEqual(promised)
+        expect(used.nextTokenIndex).toBeGreaterThanOrEqual(promised)
         reused += used.nextTokenIndex
-        const computed = [await logitsAfter(used, text), await logitsAfter(copy, text)]
+        const computed = [await logitsAfter(used, text), ofCopy]
         await fresh.clearHistory()
         const expected = await logitsAfter(fresh, text)
         for (const logits of computed) {

@@ -64,7 +64,7 @@ type Work = Decoding<unknown> & {
 }
 
 /** Its value does not matter. */
-const anyToken = 0 as Token
+export const anyToken = 0 as Token
 
 /** What llama.cpp logs as errors when a pass is interrupted (`GGML_STATUS_ABORTED` is 1; `llama_decode` turns it into 2). */
 const expectedErrors = /compute_async failed with error 1\b|compute status: 1\b|failed to decode, ret = 2\b/
@@ -107,6 +107,7 @@ export class Context {
   #erases: boolean
   #hidden: Hidden | undefined
   #interrupt: Interrupt | undefined
+  #passes = 0
   #isScheduled = false
   #isDisposed = false
 
@@ -133,6 +134,11 @@ export class Context {
   /** A sequence can take back tokens that the last pass has computed: with sliding windows, but not with recurrent layers. */
   get erases(): boolean {
     return this.#erases
+  }
+
+  /** How many were computed. */
+  get passes(): number {
+    return this.#passes
   }
 
   /** Absent where passes cannot be interrupted, or where the tokens of an interrupted pass cannot be erased. */
@@ -327,6 +333,7 @@ export class Context {
 
   async #decode(batch: Params): Promise<Error | undefined> {
     const code = await this.library.decode.inThread(this.native, batch)
+    this.#passes += 1
     if (code === 0 && this.model.llama.gpu !== false) await this.library.synchronize.inThread(this.native)
     return code === 0 ? undefined : new Error(`a pass failed: ${passResults[code] ?? `llama_decode returned ${code}`}`)
   }

@@ -1,5 +1,5 @@
 import { type Checkpoint, Checkpoints, type Stops } from './checkpoints.ts'
-import type { Context, LogitIndex, Read } from './context.ts'
+import { anyToken, type Context, type LogitIndex, type Read } from './context.ts'
 import type { Memory } from './library.ts'
 import type { Slice } from './senses.ts'
 import { endOutside, positionAt, type Span } from './spans.ts'
@@ -46,6 +46,8 @@ export class Sequence {
   #lastPass = 0
   /** Recurrent layers have taken tokens back, which llama.cpp does with the next pass. */
   #isTakenBack = false
+  /** The number of passes when llama.cpp was asked to copy into it, which it does with the next one. */
+  #copiedAt: number | undefined
 
   constructor(context: Context, id: number) {
     this.context = context
@@ -64,6 +66,11 @@ export class Sequence {
 
   get nextPosition(): number {
     return positionAt(this.#spans, this.#tokens.length)
+  }
+
+  /** Its memory is not there yet: a pass of any sequence copies it. */
+  get isPending(): boolean {
+    return this.#copiedAt === this.context.passes
   }
 
   set follower(follower: Follower) {
@@ -118,11 +125,12 @@ export class Sequence {
   }
 
   /** Copies the first tokens of another sequence of this context. */
-  copyFrom(other: Sequence, tokens: number): Promise<void> {
-    return this.context.betweenPasses(() => {
+  async copyFrom(other: Sequence, tokens: number): Promise<void> {
+    await this.#settle()
+    await this.context.betweenPasses(() => {
       const { memory } = this.context
-      if (memory === null) return
-      this.#copyMemory(other, memory)
+      if (memory === null || other.isPending) return
+      this.#copyMemory(other, { memory, isWhole: tokens >= other.nextTokenIndex })
       this.#hold(other.#tokens, other.#spans)
       if (other.#follower !== undefined) this.#follower?.copyFrom(other.#follower)
       this.#checkpoints?.copyFrom(other.#checkpoints)
@@ -176,8 +184,9 @@ export class Sequence {
   /**
    * Replaces the contents by a state of the same model and settings. `spans`: those of the wanted tokens, to which it must then be truncated.
    */
-  writeState({ tokens, state, checkpoints = [] }: SequenceState, spans: readonly Span[] = []): Promise<void> {
-    return this.context.betweenPasses(async () => {
+  async writeState({ tokens, state, checkpoints = [] }: SequenceState, spans: readonly Span[] = []): Promise<void> {
+    await this.#settle()
+    await this.context.betweenPasses(async () => {
       const { library, native, memory } = this.context
       this.#tokens.length = 0
       this.#checkpoints?.hold(checkpoints)
@@ -205,16 +214,24 @@ export class Sequence {
     if (memory !== null) library.removeTokens(memory, this.id, this.nextPosition, -1)
   }
 
-  #copyMemory(other: Sequence, memory: Memory): void {
-    const { library, native } = this.context
+  /** Before other contents: what is still to be copied would be written over them. */
+  async #settle(): Promise<void> {
+    if (!this.isPending) return
+    await this.clearHistory()
+    await this.compute([anyToken])
+  }
+
+  #copyMemory(other: Sequence, { memory, isWhole }: { readonly memory: Memory; readonly isWhole: boolean }): void {
+    const { library, native, forgets } = this.context
     // Otherwise what was last taken back from it would be taken back from the copy.
     library.removeTokens(memory, this.id, -1, -1)
     // llama.cpp copies a sequence only as a whole here (`kv_unified` is off); the surplus is erased.
-    if (!other.#isTakenBack) {
+    if (!other.#isTakenBack && (isWhole || !forgets)) {
       library.copyTokens(memory, other.id, this.id, -1, -1)
+      this.#copiedAt = this.context.passes
       return
     }
-    // It would copy the state with the tokens that were taken back.
+    // It would copy the state with the tokens that were taken back, and with the next pass only, over a checkpoint that is restored before.
     const size = Number(library.stateSize(native, other.id, completely))
     const state = new Uint8Array(size)
     library.getState(native, state, size, other.id, completely)
@@ -264,7 +281,8 @@ export class Sequence {
     const position = this.nextPosition
     if ((isOfLastPass || this.#isWholeBefore(position, memory)) && library.removeTokens(memory, this.id, position, -1)) return
     this.#isTakenBack = false
-    const restored = this.#checkpoints?.restore(start) ?? 0
+    // What is to be copied would be written over a checkpoint.
+    const restored = this.isPending ? 0 : (this.#checkpoints?.restore(start) ?? 0)
     if (restored === 0) library.removeTokens(memory, this.id, -1, -1)
     this.#keep(restored)
   }

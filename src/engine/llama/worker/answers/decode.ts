@@ -126,7 +126,9 @@ async function readPrompt(
       return isRead ? { tokens: 0, from: 'slot' } : undefined
     }
     if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, [...echoed] as Token[]))
-    const filling = { tokens, owner, spans: media?.spans ?? [], others: [], store, lastMessage: command.lastMessage }
+    // A busy slot may have the beginning, such as of an agent whose subordinates run beside it.
+    const others = loaded.slots.filter((other) => other !== slot)
+    const filling = { tokens, owner, spans: media?.spans ?? [], others, store, lastMessage: command.lastMessage }
     const kept = await keepPrefix(slot, filling)
     if (pinsPrompt === true) slot.pinnedTokens = tokens.length - 1
     onKept(kept.tokens)

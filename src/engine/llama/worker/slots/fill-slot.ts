@@ -17,7 +17,7 @@ type Filling = {
   readonly owner: string
   /** Where media are among them. */
   readonly spans: readonly Span[]
-  /** Other slots of the same run; their tokens may be copied. */
+  /** Other slots, whose tokens may be copied if they are the owner's. */
   readonly others: Iterable<Slot>
   readonly store: PrefixStore | undefined
   /** Where the last message of the prompt begins, if known. */
@@ -28,7 +28,7 @@ type Filling = {
 export type Kept = { readonly tokens: number; readonly from: CacheTier }
 
 /**
- * Keeps only the tokens of a slot that these begin with, after copying from another slot or from the store if that helps. Returns how many
+ * Keeps only the tokens of a slot that these begin with, after restoring them from the store or copying from another slot if that helps. Returns how many
  * it has: at most all but the last, which must be computed for its logits.
  */
 export async function keepPrefix(slot: Slot, { tokens, owner, spans, others, store, lastMessage }: Filling): Promise<Kept> {
@@ -38,8 +38,8 @@ export async function keepPrefix(slot: Slot, { tokens, owner, spans, others, sto
   await store?.save(slot, wanted)
   if (slot.owner !== owner) await sequence.clearHistory()
   slot.owner = owner
-  await copyPrefix(slot, wanted, others)
   const from = (await store?.restore(slot, wanted)) ?? 'slot'
+  await copyPrefix(slot, wanted, others)
   await sequence.truncate(sharedPrefix(sequence.contextTokens, before))
   sequence.planStops({ tokens: tokens.length, lastMessage })
   const kept = sequence.nextTokenIndex

@@ -104,7 +104,7 @@ export class PrefixStore {
     const { sequence, owner } = slot
     const tokens = sequence.contextTokens
     const replacement = { kept: reusable(slot, next), stored: this.#stored(), minTokens: this.#minTokens }
-    if (owner === undefined || !isWorthSaving({ owner, tokens }, replacement)) return
+    if (owner === undefined || sequence.isPending || !isWorthSaving({ owner, tokens }, replacement)) return
     try {
       const sizeBytes = await sequence.stateBytes()
       if (sizeBytes > process.availableMemory()) throw new Error(`it has ${sizeBytes} bytes, and less memory is free`)
