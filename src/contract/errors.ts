@@ -53,6 +53,8 @@ export type ContextOverflow = {
   /** The requested output tokens; absent without a limit. */
   readonly outputTokens?: number
   readonly contextLength: number
+  /** How many tools the prompt declares, where it alone is too long. */
+  readonly tools?: number
 }
 
 export type ErrorOptions = {
@@ -116,6 +118,14 @@ export class AppError extends Error {
     if (this.at === undefined && message === this.message) return this
     const { at, ...options } = this.#options
     return new AppError(this.code, message, { ...options, ...(at !== undefined && { param: nameOf(at) }), cause: this })
+  }
+
+  /** The same failure with the number of the prompt's tools, where the prompt alone is too long: callers may not know that they are in it. */
+  countingTools(tools: number): AppError {
+    const { overflow } = this
+    if (tools === 0 || overflow === undefined || overflow.inputTokens < overflow.contextLength) return this
+    const message = `${this.template}; the prompt declares ${tools} tools: send fewer`
+    return new AppError(this.code, message, { ...this.#options, overflow: { ...overflow, tools }, cause: this })
   }
 
   get level(): 'info' | 'warn' | 'error' {

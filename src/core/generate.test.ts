@@ -177,6 +177,17 @@ describe('generate', () => {
     expect(load().busy).toBe(0)
   })
 
+  test.each([
+    [{ inputTokens: 100, contextLength: 100 }, 2, 'too long; the prompt declares 2 tools: send fewer'],
+    [{ inputTokens: 100, contextLength: 100 }, 0, 'too long'],
+    [{ inputTokens: 50, outputTokens: 60, contextLength: 100 }, 2, 'too long'],
+  ])('a refusal of %j tokens with %i tools counts them where the prompt alone is too long', async (overflow, count, message) => {
+    const tools = Array.from({ length: count }, (_, index) => ({ name: `f${index}` }))
+    const asked: GenerationRequest = { ...request, prompt: { type: 'chat', messages: [], ...plainChat, tools } }
+    const { engine } = createEngine([], { prepare: new AppError('context-length-exceeded', 'too long', { overflow }) })
+    await expect(collect(iterate(start(engine, { asked }).generation.run))).rejects.toMatchObject({ message, overflow })
+  })
+
   test('a reader that leaves stops the engine, then frees the slot', async () => {
     const { engine, facts } = createEngine([raw('a'), raw('b'), finish, usage])
     const { generation, load } = start(engine)

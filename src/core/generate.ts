@@ -90,10 +90,10 @@ export function generate(deps: GenerateDeps, asked: GenerationRequests, context:
             : { outcome: isCut ? 'cancelled' : 'ok', usage: end.usage, timings: end.timings, finishReasons }
         if (diverged !== undefined) outcome = { ...outcome, diverged }
       } catch (error) {
-        failure = AppError.from(error)
+        failure = AppError.from(error).countingTools(mostTools(asked))
         outcome = { outcome: failure.code }
         model = first
-        throw error
+        throw failure.overflow === undefined ? error : failure
       } finally {
         copy?.stop()
         const durationMs = deps.now() - context.receivedAtMs
@@ -108,6 +108,10 @@ export function generate(deps: GenerateDeps, asked: GenerationRequests, context:
 
 function namesTemplate(requests: GenerationRequests): boolean {
   return requests.some(({ prompt }) => prompt.type === 'chat' && typeof prompt.template === 'string')
+}
+
+function mostTools(requests: GenerationRequests): number {
+  return Math.max(...requests.map(({ prompt }) => (prompt.type === 'chat' ? prompt.tools.length : 0)))
 }
 
 /** Runs first: an unknown template must not wait for anything, and copies are rendered with the request's template. */

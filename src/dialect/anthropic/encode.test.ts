@@ -251,6 +251,10 @@ describe('errors', () => {
 
   test.each([
     [{ inputTokens: 9000, contextLength: 8192 }, 'prompt is too long: 9000 tokens > 8192 maximum'],
+    [
+      { inputTokens: 9000, contextLength: 8192, tools: 24 },
+      'prompt is too long: 9000 tokens > 8192 maximum; it declares 24 tools: send fewer',
+    ],
     // It would fit: what does not, the server behind the model has said.
     [{ inputTokens: 769, contextLength: 8192 }, 'said by a server'],
     [

@@ -82,10 +82,11 @@ function withParam({ message, param }: AppError): string {
  */
 function describeOverflow(overflow: ContextOverflow | undefined): string | undefined {
   if (overflow === undefined) return undefined
-  const { inputTokens, outputTokens, contextLength } = overflow
+  const { inputTokens, outputTokens, contextLength, tools } = overflow
   if (outputTokens === undefined && inputTokens < contextLength) return undefined
   if (inputTokens > contextLength || outputTokens === undefined) {
-    return `prompt is too long: ${inputTokens} tokens > ${contextLength} maximum`
+    const declared = tools === undefined ? '' : `; it declares ${tools} tools: send fewer`
+    return `prompt is too long: ${inputTokens} tokens > ${contextLength} maximum${declared}`
   }
   return `input length and \`max_tokens\` exceed context limit: ${inputTokens} + ${outputTokens} > ${contextLength}, decrease input length or \`max_tokens\` and try again`
 }

@@ -53,6 +53,12 @@ describe('encodeOpenaiError', () => {
     )
   })
 
+  test('tools that a prompt declares are part of what is too long', () => {
+    const overflow = { inputTokens: 9001, contextLength: 8192, tools: 24 }
+    const { message } = encodeOpenaiError(new AppError('context-length-exceeded', 'too long', { overflow })).body.error
+    expect(message).toMatch(/9001 tokens\. Please reduce the length of the messages, or send fewer than 24 tools\.$/)
+  })
+
   test('an estimated prompt length says that it is one', () => {
     const overflow = { inputTokens: 90_000, estimated: true, outputTokens: 5, contextLength: 8192 }
     const { message } = encodeOpenaiError(new AppError('context-length-exceeded', 'too long', { overflow })).body.error

@@ -80,14 +80,15 @@ function describeExceeded({ code, exceeded, retryAfterMs }: AppError): string | 
  */
 function describeOverflow(overflow: ContextOverflow | undefined): string | undefined {
   if (overflow === undefined) return undefined
-  const { inputTokens, estimated, outputTokens, contextLength } = overflow
+  const { inputTokens, estimated, outputTokens, contextLength, tools } = overflow
+  const fewer = tools === undefined ? '' : `, or send fewer than ${tools} tools`
   if (outputTokens === undefined && inputTokens < contextLength) return undefined
   const limit = `This model's maximum context length is ${contextLength} tokens.`
   // An estimate is already far above the context length; a sum with it would only look exact.
   if (outputTokens === undefined || estimated) {
     const about = estimated ? 'about ' : ''
-    return `${limit} However, your messages resulted in ${about}${inputTokens} tokens. Please reduce the length of the messages.`
+    return `${limit} However, your messages resulted in ${about}${inputTokens} tokens. Please reduce the length of the messages${fewer}.`
   }
   const total = inputTokens + outputTokens
-  return `${limit} However, you requested ${total} tokens (${inputTokens} in the messages, ${outputTokens} in the completion). Please reduce the length of the messages or completion.`
+  return `${limit} However, you requested ${total} tokens (${inputTokens} in the messages, ${outputTokens} in the completion). Please reduce the length of the messages or completion${fewer}.`
 }
