@@ -328,7 +328,10 @@ describe("llama-server's routes", () => {
   })
 
   test('an unknown model is a 404 at once, and other keys may not load', async () => {
-    expect((await send('/models/load', { model: 'nothing' })).status).toBe(404)
+    for (const path of ['/models/load', '/models/unload']) {
+      const reply = await send(path, { model: 'nothing' })
+      expect([reply.status, await reply.json()], path).toMatchObject([404, { error: { param: 'model' } }])
+    }
     expect((await send('/models/load', { model: 'tiny' }, { key: 'user' })).status).toBe(403)
   })
 

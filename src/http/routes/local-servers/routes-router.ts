@@ -27,6 +27,9 @@ const shared = {
   encodeErrorOf: (request: FastifyRequest) => (isFromStackClient(request.headers) ? encodeStackError : encodeLlamaServerError),
 } as const
 
+/** These routes have one field, the name of a model. */
+const nameOf = () => 'model'
+
 /** How often a reader gets new events. */
 const everyMs = 250
 /** Ended loads and unloads that readers may not have seen yet. */
@@ -119,7 +122,7 @@ function addChanges(app: FastifyInstance, deps: ChangeDeps, { ends, fetched }: C
         void load.then(() => ends.push({ model: id }))
         return { success: true }
       }
-      return { ignored, run }
+      return { ignored, nameOf, run }
     }),
   )
   app.post(
@@ -131,7 +134,7 @@ function addChanges(app: FastifyInstance, deps: ChangeDeps, { ends, fetched }: C
         ends.push({ model: await lifecycle.unload(name, { endsRequests: false, principal }) })
         return { success: true }
       }
-      return { ignored, run }
+      return { ignored, nameOf, run }
     }),
   )
   const download = createCallHandler(deps, (body, { principal }) => {
@@ -140,7 +143,7 @@ function addChanges(app: FastifyInstance, deps: ChangeDeps, { ends, fetched }: C
     const run = async ({ signal }: CallerContext) => {
       if (isServed(deps, name)) throw new AppError('invalid-request', `model '${name}' already exists`, { param: 'model' })
       const { id } = await lifecycle.find(source, signal).catch((error: unknown) => {
-        const { code, message } = AppError.from(error).inWordsOf(() => 'model')
+        const { code, message } = AppError.from(error).inWordsOf(nameOf)
         // llama-server's clients take a 404 for a route that is missing.
         const isMissing = code === 'model-not-found' || code === 'model-unavailable'
         throw new AppError(isMissing ? 'invalid-request' : code, message, { param: 'model', cause: error })
