@@ -17,12 +17,14 @@ import { toolRows } from './rows/tools.ts'
 import { usageRows } from './rows/usage.ts'
 import { embeddingBase, embeddingRows, rankingBase, rankingRows } from './rows/vectors.ts'
 
-/** All checks, in the order in which they run: what matters most first, since the time is limited. */
+/**
+ * All checks, in the order in which they run: what matters most first, since the time is limited; but those of cancels last, since a server
+ * that goes on with what was cancelled answers others late.
+ */
 export const rows: readonly Row[] = [
   ...modelRows,
   ...chatRows,
   ...streamRows,
-  ...cancelRows,
   ...limitRows,
   ...toolRows,
   ...schemaRows,
@@ -36,6 +38,7 @@ export const rows: readonly Row[] = [
   ...ollamaRows,
   ...embeddingRows,
   ...rankingRows,
+  ...cancelRows,
 ]
 
 /** The request that shows whether a server offers an area at all; the checks of one that it does not offer are not run. */

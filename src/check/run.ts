@@ -30,18 +30,19 @@ export class Sender {
     return { requests: this.#sent, ms: Math.round(performance.now() - this.#startedMs), tokens: { ...this.#tokens } }
   }
 
-  /** Undefined if the bounds are reached. */
-  async send(step: Ask | Meanwhile): Promise<Exchange | undefined> {
+  /** Undefined if a share of the bounds is used up. */
+  async send(step: Ask | Meanwhile, share = 1): Promise<Exchange | undefined> {
     const key = JSON.stringify(step)
     const known = this.#known.get(key)
     if (known !== undefined) return known
-    const leftMs = this.#bounds.mostMs - (performance.now() - this.#startedMs)
+    const mostMs = this.#bounds.mostMs * share
+    const leftMs = mostMs - (performance.now() - this.#startedMs)
     const count = 'besides' in step ? step.besides.length + 1 : 1
-    if (leftMs < 1000 || this.#sent + count > this.#bounds.mostRequests) return undefined
+    if (leftMs < 1000 || this.#sent + count > this.#bounds.mostRequests * share) return undefined
     this.#sent += count
     const exchange = await this.#exchange(step, Math.floor(Math.min(leftMs, mostReplyMs)))
     // The run is over, which says nothing of the server.
-    if (exchange.failure !== undefined && performance.now() - this.#startedMs >= this.#bounds.mostMs - 50) return undefined
+    if (exchange.failure !== undefined && performance.now() - this.#startedMs >= mostMs - 50) return undefined
     const { input = 0, output = 0 } = usageIn(exchange)
     this.#tokens = { input: this.#tokens.input + input, output: this.#tokens.output + output }
     this.#known.set(key, exchange)
@@ -57,13 +58,19 @@ export class Sender {
 /** How long one reply may take. */
 const mostReplyMs = 45_000
 
+/** The share of the bounds for the checks before those of cancels, which run last. */
+const shareBefore = 0.8
+
 /** Runs checks one after the other: the server is never busy with two, but where a check says so. */
 export async function* runRows(rows: readonly Row[], server: Server, sender: Sender): AsyncGenerator<Judged, void, void> {
+  const hasCancels = rows.some(({ area }) => area === 'cancel')
   for (const row of rows) {
+    const share = hasCancels && row.area !== 'cancel' ? shareBefore : 1
+    const send: Send = (step) => sender.send(step, share)
     const gate = gates[row.area]?.(server)
-    const opened = gate && (await sender.send(gate))
+    const opened = gate && (await send(gate))
     const closed = gate === undefined ? undefined : opened === undefined ? notRun : closedBy(opened)
-    yield closed === undefined ? await runRow(row, server, sender) : { row, verdict: closed, exchanges: opened ? [opened] : [] }
+    yield closed === undefined ? await runRow(row, server, send) : { row, verdict: closed, exchanges: opened ? [opened] : [] }
   }
 }
 
@@ -77,12 +84,14 @@ function closedBy(exchange: Exchange): Outcome | undefined {
   return { outcome: 'absent', why: `refused with ${status}: ${messageIn(exchange) ?? short(exchange.text)}` }
 }
 
-async function runRow(row: Row, server: Server, sender: Sender): Promise<Judged> {
+type Send = (step: Ask | Meanwhile) => Promise<Exchange | undefined>
+
+async function runRow(row: Row, server: Server, send: Send): Promise<Judged> {
   const exchanges: Exchange[] = []
   const steps = row.steps(server)
   let next = steps.next()
   while (next.done !== true) {
-    const exchange = await sender.send(next.value)
+    const exchange = await send(next.value)
     if (exchange === undefined) return { row, verdict: notRun, exchanges }
     exchanges.push(exchange)
     next = steps.next(exchange)
