@@ -27,6 +27,7 @@ export function describeStoreProcesses(name: string, { create, query }: ProcessO
         { name: '0004-documents-and-files' },
         { name: '0005-usage-days' },
         { name: '0006-batches' },
+        { name: '0007-usage-of-batches' },
       ])
     })
 

@@ -16,7 +16,7 @@ export type RecordDeps = {
   readonly tokens: { input: number; output: number }
   nextChange(): number
   onEnd(record: RequestRecord): void
-  onRead(read: Required<Pick<GenerationRecord, 'caller' | 'model' | 'usage'>>): void
+  onRead(read: Pick<GenerationRecord, 'caller' | 'model' | 'usage' | 'batch'>): void
 }
 
 /** A request that ends well makes fewer attempts. */
@@ -113,7 +113,8 @@ export class RequestRecord implements WatchedRequest {
     const usage = { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
     this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage)
     this.#deps.tokens.input += inputTokens
-    if (this.#model !== undefined) this.#deps.onRead({ caller: this.call.owner, model: this.#model, usage })
+    const { owner: caller, batch } = this.call
+    if (this.#model !== undefined) this.#deps.onRead({ caller, batch, model: this.#model, usage })
     this.#changed()
   }
 
@@ -173,7 +174,7 @@ export class RequestRecord implements WatchedRequest {
   }
 
   snapshot(): RequestSnapshot {
-    const { id, requestId, owner, route, session } = this.call
+    const { id, requestId, owner, route, session, batch } = this.call
     const usage = this.#usage ?? this.#running()
     const [endedAtMs, model, requestedModel] = [this.#endedAtMs, this.#model, this.#requestedModel]
     const [timings, finishReasons, error, diverged] = [this.#timings, this.#finishReasons, this.#error, this.#diverged]
@@ -185,6 +186,7 @@ export class RequestRecord implements WatchedRequest {
       startedAtMs: this.#startedAtMs,
       state: this.#state(),
       ...(session !== undefined && { session }),
+      ...(batch !== undefined && { batch }),
       ...(endedAtMs !== undefined && { endedAtMs }),
       ...(model !== undefined && { model }),
       ...(requestedModel !== undefined && { requestedModel }),

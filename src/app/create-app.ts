@@ -121,7 +121,7 @@ export async function createApp(
     store,
     files,
     models: catalogue,
-    onEnded: watching.metrics.batchRequestEnded,
+    metrics: watching.metrics,
     server: () => serving.server,
   })
   const serving = openServing(config, {

@@ -1,6 +1,6 @@
 import type { FileStore } from '../contract/file-store.ts'
 import type { Principal } from '../contract/principal.ts'
-import type { BatchStore, LineEnding } from '../contract/server/batches.ts'
+import type { BatchStore, LineResult } from '../contract/server/batches.ts'
 import type { Catalogue } from '../contract/server/catalogue.ts'
 
 /** A line on its way to a model. */
@@ -9,6 +9,8 @@ export type SentLine = {
   readonly endpoint: string
   /** JSON. */
   readonly body: string
+  /** The id of its batch. */
+  readonly batch: string
   /** Whose permissions and limits the request has. */
   readonly principal: Principal
   /** Aborted to stop it. */
@@ -38,7 +40,9 @@ export type BatchDeps = {
   /** Milliseconds of the epoch. */
   wallClock(): number
   /** Called for each line that has ended here. */
-  onEnded(ending: LineEnding): void
+  onEnded(result: LineResult): void
+  /** Called every few seconds with the number of lines that wait or run, of all batches. */
+  onLeft(count: number): void
   /** Reports a failure that no caller waits for. */
   onFailure(error: unknown, what: string): void
 }

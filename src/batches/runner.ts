@@ -5,6 +5,7 @@ import type { SchedulerLoad } from '../contract/scheduler.ts'
 import type { Batch, ClaimedLine, LineResult } from '../contract/server/batches.ts'
 import { type BatchDeps, leaseMs } from './deps.ts'
 import { failureOf, isSuccess, outcomeOf } from './line-outcome.ts'
+import { openLines } from './states.ts'
 import { finalize, readInput } from './transitions.ts'
 
 /** How often leases are renewed and batches of other processes are found. */
@@ -103,6 +104,7 @@ export class BatchRunner {
       await store.renew(this.#runner, wallClock() + leaseMs)
     }
     const active = await store.active()
+    this.#deps.onLeft(active.reduce((sum, { counts }) => sum + openLines(counts), 0))
     if (active.length > 0) await store.freeAbandoned()
     for (const batch of active) await this.#advance(batch)
     this.#batches = new Map(active.filter(({ state }) => state === 'running').map((batch) => [batch.id, batch]))
@@ -239,7 +241,7 @@ export class BatchRunner {
         isWanted = true
         running.stop.abort()
       }
-      const sent = { endpoint: batch.endpoint, body: line.body, principal, signal: running.stop.signal }
+      const sent = { batch: batch.id, endpoint: batch.endpoint, body: line.body, principal, signal: running.stop.signal }
       const reply = await send({ ...sent, ...(running.yields < maxYields && { onWanted }) }).catch(failureOf)
       // A reply that was complete before the stop is kept.
       if (running.stop.signal.aborted && !isSuccess(reply)) {
@@ -287,7 +289,7 @@ export class BatchRunner {
   #finish({ batchId, line }: ClaimedLine, result: LineResult): void {
     this.#yields.delete(keyOf({ batchId, line }))
     this.#ended.push({ batchId, line, ...result })
-    this.#deps.onEnded(result.ending)
+    this.#deps.onEnded(result)
     this.#flushSoon()
   }
 

@@ -94,6 +94,7 @@ async function open({ send, slots = 2, onStore, ...given }: Given) {
       maxLineBytes: 10_000,
       wallClock: Date.now,
       onEnded: () => undefined,
+      onLeft: () => undefined,
       onFailure: (error) => void failures.push(error),
       ...given,
     })

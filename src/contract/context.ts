@@ -46,6 +46,8 @@ export type RequestContext = {
   readonly lane?: Lane
   /** Called when an interactive request waits for its slot; absent: it keeps it. */
   readonly onWanted?: () => void
+  /** The batch whose line it is. */
+  readonly batch?: string
   readonly onQueued?: OnQueued
   /** Ends the request with this error when it reaches a time limit. */
   readonly onLimit?: (error: AppError) => void

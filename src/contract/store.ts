@@ -21,16 +21,22 @@ export interface Store {
   close(): Promise<void>
 }
 
+export type Use = {
+  readonly requests: number
+  readonly inputTokens: number
+  readonly cachedInputTokens: number
+  readonly outputTokens: number
+}
+
 /** The use of a model by a caller on a day in UTC, such as `2030-12-31`. */
 export type UsageEntry = {
   readonly day: string
   /** The id of the principal. */
   readonly caller: string
   readonly model: string
-  readonly requests: number
-  readonly inputTokens: number
-  readonly cachedInputTokens: number
-  readonly outputTokens: number
+  readonly all: Use
+  /** Of all, that of batches. */
+  readonly batch: Use
 }
 
 export interface UsageDays {

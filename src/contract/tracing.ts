@@ -51,6 +51,8 @@ export type ArrivedRequest = {
   readonly route: string
   /** The name of its key. */
   readonly key: string
+  /** The batch whose line it is. */
+  readonly batch?: string | undefined
   /** The context that the caller sent. */
   readonly parent: TraceContext | undefined
 }

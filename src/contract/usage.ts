@@ -137,6 +137,8 @@ export type GenerationRecord = {
   readonly id: string
   /** The id of the principal. */
   readonly caller: string
+  /** The batch whose line it is. */
+  readonly batch?: string | undefined
   readonly model: string
   readonly outcome: 'ok' | ErrorCode
   readonly durationMs: number

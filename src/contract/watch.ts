@@ -39,6 +39,8 @@ export type ArrivedCall = {
   /** The pattern of its route. */
   readonly route: string
   readonly session?: string
+  /** The batch whose line it is. */
+  readonly batch?: string | undefined
   /** It has no reply of its own to wait for, as for a response on a socket. */
   readonly hasNoReply?: true
 }

@@ -97,7 +97,8 @@ export function generate(deps: GenerateDeps, asked: GenerationRequests, context:
       } finally {
         copy?.stop()
         const durationMs = deps.now() - context.receivedAtMs
-        const record = { id: context.id, caller: context.principal.id, model: model.id, durationMs, ...outcome }
+        const { id, principal, batch } = context
+        const record = { id, caller: principal.id, batch, model: model.id, durationMs, ...outcome }
         deps.record?.(record)
         context.trace?.generationEnded?.(record)
         context.watch?.ended(record, failure)

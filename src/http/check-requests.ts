@@ -10,9 +10,11 @@ import { createWrongKeyWatch } from './access/wrong-keys.ts'
 import type { Upgrades } from './responses/upgrades.ts'
 import type { Watching } from './run/deps.ts'
 
-/** Who a request of the surrounding program comes from: it needs no key, and gives way to callers that wait. */
+/** Who a line of a batch comes from: it needs no key, and gives way to callers that wait. */
 export type Sender = {
   readonly principal: Principal
+  /** The id of the batch. */
+  readonly batch: string
   /** Called when one of them needs its slot; absent: it keeps its slot. */
   readonly onWanted?: () => void
 }

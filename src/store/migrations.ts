@@ -23,6 +23,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   },
   '0005-usage-days': { up: createUsageDays },
   '0006-batches': { up: createBatches },
+  '0007-usage-of-batches': { up: addUsageOfBatches },
 }
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => migrations }
@@ -221,4 +222,13 @@ async function createBatches(db: Kysely<unknown>): Promise<void> {
     db,
   )
   await sql`create index batch_lines_running on batch_lines (runner, batch_id) where runner is not null`.execute(db)
+}
+
+/** Servers of earlier versions, which know nothing of these columns, may still write. */
+async function addUsageOfBatches(db: Kysely<unknown>): Promise<void> {
+  // SQLite adds one column at a time.
+  for (const name of ['requests', 'input_tokens', 'cached_tokens', 'output_tokens']) {
+    const table = db.schema.alterTable('usage_days')
+    await table.addColumn(`batch_${name}`, 'bigint', (column) => column.notNull().defaultTo(0)).execute()
+  }
 }

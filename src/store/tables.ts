@@ -74,6 +74,7 @@ type ConversationItemTable = { conversation_id: string; position: number; item_i
  */
 type KeyUsageTable = { account: string; requests: number; tokens: number; is_stretched: number; ends_at: number }
 
+/** The columns of batches are parts of the others. */
 type UsageDayTable = {
   day: string
   caller: string
@@ -82,6 +83,10 @@ type UsageDayTable = {
   input_tokens: number
   cached_tokens: number
   output_tokens: number
+  batch_requests: number
+  batch_input_tokens: number
+  batch_cached_tokens: number
+  batch_output_tokens: number
 }
 
 /** Operators' changes on running servers; only on PostgreSQL. */

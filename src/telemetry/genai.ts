@@ -33,6 +33,7 @@ export function requestAttributes({ request, reply, operation, model, record, be
     'http.route': request.route,
     'http.response.status_code': reply.status,
     'dragoman.key': request.key,
+    'dragoman.batch.id': request.batch,
     'error.type': errorOf(reply, record),
     'gen_ai.operation.name': operation,
     'gen_ai.provider.name': isUse ? 'dragoman' : undefined,

@@ -61,7 +61,9 @@ export function describeUsage(open: OpenStore): void {
     test('are added up, and read by days and caller, the latest first', async () => {
       const { usageDays } = opened.store
       const caller = uniqueId('caller')
-      const entry = { caller, model: 'm', requests: 1, inputTokens: 10, cachedInputTokens: 4, outputTokens: 3 }
+      const all = { requests: 2, inputTokens: 10, cachedInputTokens: 4, outputTokens: 3 }
+      const batch = { requests: 1, inputTokens: 7, cachedInputTokens: 3, outputTokens: 2 }
+      const entry = { caller, model: 'm', all, batch }
       await usageDays.add([])
       await usageDays.add([
         { ...entry, day: '2999-01-01' },
@@ -70,7 +72,13 @@ export function describeUsage(open: OpenStore): void {
       await Promise.all(Array.from({ length: 5 }, () => usageDays.add([{ ...entry, day: '2999-01-02' }])))
       await usageDays.add([{ ...entry, caller: uniqueId('caller'), day: '2999-01-02' }])
       expect(await usageDays.read({ from: '2999-01-01', caller })).toEqual([
-        { day: '2999-01-02', caller, model: 'm', requests: 5, inputTokens: 50, cachedInputTokens: 20, outputTokens: 15 },
+        {
+          day: '2999-01-02',
+          caller,
+          model: 'm',
+          all: { requests: 10, inputTokens: 50, cachedInputTokens: 20, outputTokens: 15 },
+          batch: { requests: 5, inputTokens: 35, cachedInputTokens: 15, outputTokens: 10 },
+        },
         { ...entry, day: '2999-01-02', model: 'n' },
         { ...entry, day: '2999-01-01' },
       ])
@@ -81,7 +89,8 @@ export function describeUsage(open: OpenStore): void {
     test('are forgotten after 400', async () => {
       const store = await open()
       const caller = uniqueId('caller')
-      const entry = { caller, model: 'm', requests: 1, inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 }
+      const all = { requests: 1, inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 }
+      const entry = { caller, model: 'm', all, batch: all }
       await store.usageDays.add([
         { ...entry, day: '2000-01-01' },
         { ...entry, day: '2000-01-02' },

@@ -15,7 +15,7 @@ type Parts = {
   readonly store: State['store']
   readonly files: FileStore | undefined
   readonly models: Catalogue
-  readonly onEnded: BatchDeps['onEnded']
+  readonly metrics: { batchRequestEnded: BatchDeps['onEnded']; batchRequestsLeft: BatchDeps['onLeft'] }
   /** What answers the lines. */
   server(): Server
 }
@@ -23,7 +23,7 @@ type Parts = {
 /** The batches of a server that has a place for them. */
 export function openBatches(
   config: LoadedConfig,
-  { log, live, store, files, models, onEnded, server }: Parts,
+  { log, live, store, files, models, metrics, server }: Parts,
 ): Batches | undefined {
   if (store === undefined || files === undefined) return undefined
   return new Batches({
@@ -34,7 +34,8 @@ export function openBatches(
     findPrincipal: (keyHash) => findPrincipal(live.access.auth, keyHash, Date.now()),
     maxLineBytes: config.server.bodyLimitBytes,
     wallClock: Date.now,
-    onEnded,
+    onEnded: metrics.batchRequestEnded,
+    onLeft: metrics.batchRequestsLeft,
     onFailure: (err, what) => log.warn({ err }, what),
   })
 }

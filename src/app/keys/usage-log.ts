@@ -1,4 +1,4 @@
-import type { UsageDays, UsageEntry } from '../../contract/store.ts'
+import type { UsageDays, UsageEntry, Use } from '../../contract/store.ts'
 import type { GenerationRecord } from '../../contract/usage.ts'
 
 const writeEveryMs = 5000
@@ -10,7 +10,7 @@ type LogOptions = {
   onFailure(error: unknown): void
 }
 
-type Sum = { -readonly [Field in keyof UsageEntry]: UsageEntry[Field] }
+const unused: Use = { requests: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 }
 
 const dayMs = 86_400_000
 
@@ -18,7 +18,7 @@ const dayMs = 86_400_000
 export class UsageLog {
   readonly #options: LogOptions
   /** By day, caller and model. */
-  #waiting = new Map<string, Sum>()
+  #waiting = new Map<string, UsageEntry>()
   #writing: Promise<void> = Promise.resolve()
   readonly #timer: NodeJS.Timeout
   #today = { number: -1, name: '' }
@@ -29,14 +29,15 @@ export class UsageLog {
   }
 
   /** Adds an ended generation; one without usage was refused. Called for every request. */
-  note({ caller, model, usage }: Pick<GenerationRecord, 'caller' | 'model' | 'usage'>): void {
+  note({ caller, model, usage, batch }: Pick<GenerationRecord, 'caller' | 'model' | 'usage' | 'batch'>): void {
     if (usage === undefined) return
     const number = Math.floor(this.#options.now() / dayMs)
     if (number !== this.#today.number) {
       this.#today = { number, name: new Date(number * dayMs).toISOString().slice(0, 'yyyy-mm-dd'.length) }
     }
     const { inputTokens, cachedInputTokens, outputTokens } = usage
-    this.#add({ day: this.#today.name, caller, model, requests: 1, inputTokens, cachedInputTokens, outputTokens })
+    const all = { requests: 1, inputTokens, cachedInputTokens, outputTokens }
+    this.#add({ day: this.#today.name, caller, model, all, batch: batch === undefined ? unused : all })
   }
 
   /** Includes everything that this process has counted. Rejects with `store-unavailable`. */
@@ -53,14 +54,8 @@ export class UsageLog {
   #add(entry: UsageEntry): void {
     const key = `${entry.day}\n${entry.caller}\n${entry.model}`
     const sum = this.#waiting.get(key)
-    if (sum === undefined) {
-      this.#waiting.set(key, { ...entry })
-      return
-    }
-    sum.requests += entry.requests
-    sum.inputTokens += entry.inputTokens
-    sum.cachedInputTokens += entry.cachedInputTokens
-    sum.outputTokens += entry.outputTokens
+    const { all, batch } = entry
+    this.#waiting.set(key, sum === undefined ? entry : { ...entry, all: sumOf(sum.all, all), batch: sumOf(sum.batch, batch) })
   }
 
   #write(): Promise<void> {
@@ -76,5 +71,14 @@ export class UsageLog {
       }
     })
     return this.#writing
+  }
+}
+
+function sumOf(one: Use, other: Use): Use {
+  return {
+    requests: one.requests + other.requests,
+    inputTokens: one.inputTokens + other.inputTokens,
+    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
   }
 }

@@ -5,6 +5,7 @@ import { openSocket } from '../../../test/support/http/responses-socket.ts'
 
 /** What spans may say. Of these, a caller writes only the name of a model. */
 const allowed = [
+  'dragoman.batch.id',
   'dragoman.key',
   'dragoman.prompt.change',
   'dragoman.prompt.diverged_at',

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Lane } from '../../contract/scheduler.ts'
-import type { LineEnding } from '../../contract/server/batches.ts'
+import type { LineResult } from '../../contract/server/batches.ts'
 import type { Fallback } from '../../core/other-models/other-models.ts'
 import type { ToolCallRecord } from '../../core/tool-loop/deps.ts'
 import type { Metrics } from '../../http/run/metrics.ts'
@@ -37,7 +37,9 @@ type AppMetrics = Metrics & {
   /** A request got a slot after this wait, which is 0 for most. */
   slotGranted(model: string, lane: Lane, waitedMs: number): void
   fellBack(fallback: Pick<Fallback, 'model' | 'servedBy'>): void
-  batchRequestEnded(ending: LineEnding): void
+  batchRequestEnded(result: Pick<LineResult, 'ending' | 'usage'>): void
+  /** Requests of batches that wait or run. */
+  batchRequestsLeft(count: number): void
   /** A call of a server tool has ended. */
   toolCalled(call: Pick<ToolCallRecord, 'tool' | 'outcome' | 'durationMs'>): void
   /** Observes the servers of a remote model. */
@@ -86,6 +88,23 @@ export function createMetrics({ readLoad, version, readSpans, processMetrics = t
     help: 'Requests of batches that ended here, by how: succeeded, errored or cancelled; those that expired have not begun.',
     labelNames: ['outcome'],
   })
+  const batchTokens = addCounter(registry, {
+    name: 'dragoman_batch_tokens_total',
+    help: 'Tokens of batches by their type (input, which includes cached; cached; output); the metrics of all requests include them.',
+    labelNames: ['type'],
+  })
+  let batchRequestsLeft = 0
+  addMetric(
+    registry,
+    {
+      type: 'gauge',
+      name: 'dragoman_batch_requests_left',
+      help: 'Requests of batches that wait or run, on all servers of a store.',
+      labelNames: [],
+      aggregator: 'max',
+    },
+    () => [[{}, batchRequestsLeft]],
+  )
   const tools = addToolMetrics(registry)
   const models = addModelMetrics(registry, readLoad)
   const replicas = addReplicaMetrics(registry, readLoad)
@@ -144,8 +163,15 @@ export function createMetrics({ readLoad, version, readSpans, processMetrics = t
     fellBack: ({ model, servedBy }) => {
       fallbacks.at(model, servedBy).total += 1
     },
-    batchRequestEnded: (ending) => {
+    batchRequestEnded: ({ ending, usage }) => {
       batchRequests.at(ending).total += 1
+      if (usage === undefined) return
+      batchTokens.at('input').total += usage.inputTokens
+      batchTokens.at('cached').total += usage.cachedInputTokens
+      batchTokens.at('output').total += usage.outputTokens
+    },
+    batchRequestsLeft: (count) => {
+      batchRequestsLeft = count
     },
     generationEnded: generations.ended,
     toolCalled: tools.called,

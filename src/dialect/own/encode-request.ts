@@ -8,7 +8,7 @@ import type { WireRequest } from './replies.ts'
  */
 export function encodeRequest(request: RequestSnapshot, readable: (message: string) => string): WireRequest {
   const { id, requestId, owner, route, session, startedAtMs, endedAtMs, model, requestedModel, usage, timings } = request
-  const { state, finishReasons, diverged, error, stopped, attempts, servedBy } = request
+  const { state, finishReasons, diverged, error, stopped, attempts, servedBy, batch } = request
   return {
     id,
     request_id: requestId,
@@ -17,6 +17,7 @@ export function encodeRequest(request: RequestSnapshot, readable: (message: stri
     ...encodeState(state),
     started_at_ms: startedAtMs,
     ...(session !== undefined && { session_id: session }),
+    ...(batch !== undefined && { batch_id: batch }),
     ...(endedAtMs !== undefined && { ended_at_ms: endedAtMs }),
     ...(model !== undefined && { model }),
     ...(requestedModel !== undefined && { requested_model: requestedModel }),

@@ -17,6 +17,7 @@ export const request = named(
     started_at_ms: number,
     ended_at_ms: number.optional(),
     session_id: text.optional(),
+    batch_id: text.optional(),
     model: text.optional(),
     requested_model: text.optional(),
     input_tokens: number.optional(),
@@ -141,7 +142,8 @@ const listedKey = object({
   made_by: text.optional(),
 })
 export type WireKey = z.input<typeof listedKey>
-/** The use of keys, by day and model, and what remains of the caller's budgets. */
+const use = { requests: number, input_tokens: number, cached_input_tokens: number, output_tokens: number }
+/** The use of keys, by day and model, and of it that of batches, and what remains of the caller's budgets. */
 export const usage = object({
   from: text,
   to: text,
@@ -150,10 +152,8 @@ export const usage = object({
       day: text,
       key: text,
       model: text,
-      requests: number,
-      input_tokens: number,
-      cached_input_tokens: number,
-      output_tokens: number,
+      ...use,
+      batch: object(use).optional(),
     }),
   ),
   budgets: list(

@@ -1,5 +1,5 @@
 import type { BudgetState } from '../../contract/quota.ts'
-import type { UsageEntry } from '../../contract/store.ts'
+import type { UsageEntry, Use } from '../../contract/store.ts'
 import type { WireUsage } from './replies.ts'
 
 type Report = {
@@ -15,14 +15,12 @@ export function encodeUsage({ from, to, entries, budgets }: Report): WireUsage {
   return {
     from,
     to,
-    usage: entries.map(({ day, caller, model, requests, inputTokens, cachedInputTokens, outputTokens }) => ({
+    usage: entries.map(({ day, caller, model, all, batch }) => ({
       day,
       key: caller,
       model,
-      requests,
-      input_tokens: inputTokens,
-      cached_input_tokens: cachedInputTokens,
-      output_tokens: outputTokens,
+      ...encodeUse(all),
+      ...(batch.requests > 0 && { batch: encodeUse(batch) }),
     })),
     budgets: budgets.map(({ period, group, limit, used, resetsAtMs }) => ({
       period,
@@ -33,4 +31,8 @@ export function encodeUsage({ from, to, entries, budgets }: Report): WireUsage {
       resets_at: new Date(resetsAtMs).toISOString(),
     })),
   }
+}
+
+function encodeUse({ requests, inputTokens, cachedInputTokens, outputTokens }: Use) {
+  return { requests, input_tokens: inputTokens, cached_input_tokens: cachedInputTokens, output_tokens: outputTokens }
 }

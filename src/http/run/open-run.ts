@@ -41,7 +41,8 @@ export function openRun(
   // Only requests that begin work are shown.
   const { url: route = 'unmatched' } = request.routeOptions
   const { sessionId: session } = keys
-  const call = { id, requestId: request.id, owner: principal.id, route }
+  const batch = request.sender?.batch
+  const call = { id, requestId: request.id, owner: principal.id, route, batch }
   const watch = activity?.open(session === undefined ? call : { ...call, session })
   request.watch = watch
   const places = [reportPlace(request, reply), reportLoad(request, reply)] as const
@@ -78,10 +79,10 @@ export function openRun(
   }
 }
 
-function laneOf({ sender }: FastifyRequest): Pick<CallerContext, 'lane' | 'onWanted'> {
+function laneOf({ sender }: FastifyRequest): Pick<CallerContext, 'lane' | 'onWanted' | 'batch'> {
   if (sender === undefined) return {}
-  const { onWanted } = sender
-  return { lane: 'background', ...(onWanted !== undefined && { onWanted }) }
+  const { batch, onWanted } = sender
+  return { lane: 'background', batch, ...(onWanted !== undefined && { onWanted }) }
 }
 
 /** The parts of a context that end its request, and that observe late work. */
@@ -101,7 +102,13 @@ export function stoppedBy(
 export function beginSpan(tracing: Watching['tracing'], request: FastifyRequest): RequestSpan | undefined {
   if (tracing === undefined) return undefined
   const { url: route = 'unmatched' } = request.routeOptions
-  return tracing.begin({ method: request.method, route, key: callerOf(request).id, parent: readTrace(request) })
+  return tracing.begin({
+    method: request.method,
+    route,
+    key: callerOf(request).id,
+    parent: readTrace(request),
+    batch: request.sender?.batch,
+  })
 }
 
 export function namesOf(facts: GenerationFacts | undefined) {

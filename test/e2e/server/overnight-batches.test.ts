@@ -38,10 +38,16 @@ describe('batches', () => {
   })
   afterAll(() => app.close())
 
-  async function create(lines: readonly unknown[] | string, endpoint: typeof url = url) {
+  async function create(lines: readonly unknown[] | string, endpoint: '/v1/embeddings' | typeof url = url) {
     const text = typeof lines === 'string' ? lines : toJsonLines(lines)
     const file = await openai.files.create({ file: await toFile(Buffer.from(text), 'in.jsonl'), purpose: 'batch' })
     return openai.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h', metadata: { of: 'test' } })
+  }
+  const getJson = async <T>(path: string) => (await (await fetch(app.url + path)).json()) as T
+  async function used() {
+    type Use = { readonly requests: number; readonly batch?: { readonly requests: number } }
+    const { usage } = await getJson<{ usage: readonly Use[] }>('/api/usage')
+    return { requests: usage[0]?.requests ?? 0, batch: usage[0]?.batch?.requests ?? 0 }
   }
   async function ended(id: string) {
     const isOpen = (status: string) => ['validating', 'in_progress', 'finalizing', 'cancelling'].includes(status)
@@ -71,7 +77,21 @@ describe('batches', () => {
     expect(done.usage).toMatchObject({ input_tokens: 80 })
     expect(await app.metric('dragoman_batch_requests_total{outcome="succeeded"}')).toBe(40)
     const metrics = await (await fetch(`${app.url}/metrics`)).text()
+    expect(metrics).toContain('dragoman_batch_tokens_total{type="input"} 80')
     for (const hangUp of ['reason="client-gone"', 'status="499"']) expect(metrics).not.toContain(hangUp)
+  })
+
+  test('what batches use is counted apart, and their requests name them', async () => {
+    const before = await used()
+    await openai.chat.completions.create({ model: 'scripted', messages: [{ role: 'user', content: 'Hello.' }] })
+    const chat = await create([lineOf('chat', 'Hello.'), lineOf('chat-2', 'Hello.')])
+    const embedding = { custom_id: 'read', method: 'POST', url: '/v1/embeddings', body: { model: 'scripted', input: 'Hello.' } }
+    const read = await create([embedding], '/v1/embeddings')
+    for (const { id } of [chat, read]) expect((await ended(id)).request_counts?.failed).toBe(0)
+    const after = await used()
+    expect([after.requests - before.requests, after.batch - before.batch]).toEqual([4, 3])
+    const { requests } = await getJson<{ requests: { batch_id?: string }[] }>('/api/requests?limit=4')
+    expect(requests.map(({ batch_id: id }) => id ?? '').sort()).toEqual(['', chat.id, chat.id, read.id].sort())
   })
 
   test('a line that its protocol refuses has its error in the error file, and the others go on', async () => {
