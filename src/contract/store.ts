@@ -35,7 +35,7 @@ export type UsageEntry = {
   readonly caller: string
   readonly model: string
   readonly all: Use
-  /** Of all, that of batches. */
+  /** The part of it that batches used. */
   readonly batch: Use
 }
 

@@ -38,6 +38,7 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
             { key: meter, name: 'meter', scopes: ['metrics'] },
           ],
         },
+        storage: {},
         log: { captureFolder: folder },
         models: [
           { engine: 'fake', id: 'org/writer', aliases: ['default'], script: 'from-request', slots: 64, maxQueued: 64 },
@@ -124,6 +125,35 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
       .getByRole('button', { name: 'Stop' })
       .click()
     await (await waiting).text()
+    await close()
+  })
+
+  test('activity shows batches with their progress, stops one, and saves the results of another', async () => {
+    const create = async (contents: readonly string[]) => {
+      const requests = contents.map((content, index) => ({
+        custom_id: `${index}`,
+        params: { model: 'org/slow', max_tokens: 10_000, messages: [{ role: 'user', content }] },
+      }))
+      return (await (await ask('/v1/messages/batches', { requests })).json()) as { id: string }
+    }
+    const done = await create(['One.', 'Two.'])
+    const { page, close } = await open('activity', { key: alice })
+    const line = ({ id }: { id: string }) => page.getByRole('listitem').filter({ hasText: id })
+    await line(done).getByText('2 of 2').waitFor()
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      line(done).getByRole('button', { name: 'Save results' }).click(),
+    ])
+    const text = await new Response((await saved.createReadStream()) as never).text()
+    expect(text).toContain('"custom_id":"1","result":{"type":"succeeded"')
+    const long = await create([endless, endless])
+    await line(long).getByRole('progressbar').waitFor()
+    await line(long).getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('dialog').getByText('2 of its requests have no reply yet').waitFor()
+    await page.keyboard.press('Enter')
+    await line(long).getByText('ended').waitFor()
+    await page.getByRole('link', { name: done.id }).click()
+    await expect.poll(() => page.getByRole('row').count()).toBe(3)
     await close()
   })
 

@@ -27,6 +27,7 @@ export type WatchedRequest = {
   readonly started_at_ms: number
   readonly ended_at_ms?: number
   readonly session_id?: string
+  readonly batch_id?: string
   readonly model?: string
   readonly requested_model?: string
   readonly input_tokens?: number

@@ -9,12 +9,14 @@ import type { WatchedRequest } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
 import { Command } from '../../ui/copy.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
+import { download } from '../../ui/download.ts'
 import { formatCount, formatMs, formatRate, formatTime, fullTime, plural } from '../../ui/numbers.ts'
 import { PlaceHead } from '../../ui/place-head.tsx'
 import { say } from '../../ui/said.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
 import { Empty, Failure, Progress } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
+import { Batches } from './batches.tsx'
 import { RequestDetail } from './request-detail.tsx'
 import { durationOf, matches, protocolOf, speedOf, stateText, wordsOf } from './request-texts.ts'
 
@@ -62,6 +64,7 @@ export function Activity() {
       </PlaceHead>
       {problem !== undefined && <Failure error={problem} />}
       {missed.value > 0 && <p class="note">{placeTexts.missed(missed.value)}</p>}
+      <Batches />
       {refusal.value !== undefined && all === undefined ? (
         <div class="place-body">
           <Failure error={refusal.value} onRetry={beginAgain} />
@@ -126,15 +129,8 @@ function NoActivity() {
 }
 
 function save(shown: readonly WatchedRequest[]): void {
-  const url = URL.createObjectURL(
-    new Blob(
-      shown.map((each) => `${JSON.stringify(each)}\n`),
-      { type: 'application/jsonl' },
-    ),
-  )
-  const link = Object.assign(document.createElement('a'), { href: url, download: 'requests.jsonl' })
-  link.click()
-  URL.revokeObjectURL(url)
+  const lines = shown.map((each) => `${JSON.stringify(each)}\n`)
+  download(new Blob(lines, { type: 'application/jsonl' }), 'requests.jsonl')
   say(`${texts.save}: ${formatCount(shown.length)}`)
 }
 

@@ -48,6 +48,11 @@ export function RequestDetail({ request, onStop }: DetailProps) {
             <Id text={request.session_id} what={facts.session} />
           </Fact>
         )}
+        {request.batch_id !== undefined && (
+          <Fact name={facts.batch}>
+            <Id text={request.batch_id} what={facts.batch} />
+          </Fact>
+        )}
         {request.requested_model !== undefined && request.requested_model !== request.model && (
           <Fact name={facts.asked}>{request.requested_model}</Fact>
         )}

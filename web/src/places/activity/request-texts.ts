@@ -107,7 +107,7 @@ function searchedIn(request: WatchedRequest) {
     protocol: protocolOf(request.route).toLowerCase(),
     route: request.route.toLowerCase(),
     state: `${request.state} ${isRunning(request) ? 'running' : ''} ${stateText(request)}`.toLowerCase(),
-    id: `${request.id} ${request.request_id} ${request.session_id ?? ''}`.toLowerCase(),
+    id: `${request.id} ${request.request_id} ${request.session_id ?? ''} ${request.batch_id ?? ''}`.toLowerCase(),
     server: (request.served_by ?? '').toLowerCase(),
     error: `${request.error?.code ?? ''} ${request.error?.message ?? ''}`.toLowerCase(),
   }

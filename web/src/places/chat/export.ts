@@ -1,4 +1,5 @@
 import { describe } from '../../api/client.ts'
+import { download } from '../../ui/download.ts'
 import { say } from '../../ui/said.tsx'
 import type { Conversation } from './conversation.ts'
 
@@ -11,9 +12,7 @@ const types: Readonly<Record<ExportKind, string>> = { json: 'application/json', 
 export async function exportTo(kind: ExportKind, all: readonly Conversation[]): Promise<void> {
   try {
     const { title } = (all.length === 1 && all[0]) || { title: '' }
-    const url = URL.createObjectURL(new Blob([await textOf(kind, all)], { type: types[kind] }))
-    Object.assign(document.createElement('a'), { href: url, download: `${fileName(title, all.length)}.${kind}` }).click()
-    setTimeout(() => URL.revokeObjectURL(url), 10_000)
+    download(new Blob([await textOf(kind, all)], { type: types[kind] }), `${fileName(title, all.length)}.${kind}`)
   } catch (error) {
     say(describe(error))
   }
