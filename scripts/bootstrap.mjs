@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, st
 import { dirname, join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { bundlePrograms, removeBundles } from './build/bundle.mjs'
 import { fail, npmCommand, root, run, runGroup, say } from './commands.mjs'
 import { isOurNode } from './node.mjs'
 import { ensurePage, isPageBuilt } from './page.mjs'
@@ -46,6 +47,7 @@ export async function ensureBuilt() {
     const { status, output } = await runGroup(process.execPath, compile, { title: 'building', onStart })
     if (status !== 0) fail(`the build failed:\n${output}`)
     removeStale(join(root, 'dist'))
+    await bundlePrograms()
     chmodSync(program, 0o755)
     writeFileSync(buildStamp, state)
   })
@@ -55,6 +57,7 @@ export async function ensureBuilt() {
 export function markBuilt() {
   rmSync(buildStamp, { force: true })
   forgetOutputs()
+  removeBundles()
   writeFileSync(buildStamp, sourcesState())
 }
 

@@ -36,6 +36,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'model-text/formats': [...ground, 'model-text/scan'],
   'model-text/parse': [...ground, 'model-text/formats', 'model-text/scan'],
   'model-text/template': [...ground, 'jinja', 'jinja/texts', 'jinja/values', 'model-text/formats'],
+  bundles: [],
   threads: [...ground, 'grammar', 'grammar/*', 'model-text/template'],
   core: [...ground, 'model-text/parse', 'core/checks', 'core/custom-tools', 'core/media', 'core/prefix', 'core/templates'],
   'core/cancel': ground,
@@ -80,7 +81,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   // What comes before a constrained answer.
   'engine/either': [...ground, 'engine/shared'],
   'engine/front': [...ground, 'grammar/rules', 'model-text', 'model-text/formats'],
-  'engine/llama': [...forEngines, 'engine/supervise', 'engine/llama/channel', 'engine/llama/constraint'],
+  'engine/llama': [...forEngines, 'bundles', 'engine/supervise', 'engine/llama/channel', 'engine/llama/constraint'],
   'engine/llama/channel': [...ground, 'grammar/run'],
   'engine/llama/constraint': [...forEngines, 'grammar', 'grammar/run', 'engine/front', 'engine/llama/channel'],
   'engine/llama/binding': [...ground, 'threads'],
@@ -262,6 +263,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   cli: [
     ...ground,
     'app',
+    'bundles',
     'check',
     'config',
     'engine/llama',

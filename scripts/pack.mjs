@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ensureBuilt, ensureInstalled, forgetOutputs } from './bootstrap.mjs'
+import { bundlePrograms } from './build/bundle.mjs'
 import { root } from './commands.mjs'
 import { llamaPackage } from './llama-package.mjs'
 import { ensureNode } from './node.mjs'
@@ -13,6 +14,8 @@ if (!existsSync(join(root, 'node_modules', 'typescript'))) await ensureInstalled
 await ensureBuilt()
 forgetOutputs()
 await bundleMcpClient()
+// With the client that is bundled now.
+await bundlePrograms()
 removeInnerTypes()
 
 // For editors; the example of a configuration names it.

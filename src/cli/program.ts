@@ -7,8 +7,11 @@ const { node } = process.versions
 const scripts = new URL('../../scripts/node.mjs', import.meta.url)
 
 // With an older Node.js, an import could fail before this explains why.
-if (isSupportedNode(node)) await import('./main.ts')
-else if (existsSync(scripts)) await (await import(scripts.href)).ensureNode()
+if (isSupportedNode(node)) {
+  const { bundleOf } = await import('../bundles/bundle-of.ts')
+  const bundle = bundleOf('main')
+  await (bundle === undefined ? import('./main.ts') : import(bundle.href))
+} else if (existsSync(scripts)) await (await import(scripts.href)).ensureNode()
 else {
   console.error(`dragoman: Node.js ${oldestNode} or later is needed, and this is ${node} (${process.execPath})`)
   process.exitCode = 1

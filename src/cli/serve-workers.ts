@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { checkKeysRemain, findKeys } from '../app/keys/find-keys.ts'
 import { checkPresets } from '../app/state/live-config.ts'
 import { withMadeKeys } from '../app/state/with-made-keys.ts'
+import { bundleOf } from '../bundles/bundle-of.ts'
 import { withoutRestart } from '../config/changed-settings.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { findUnshared } from '../config/workers.ts'
@@ -23,7 +24,7 @@ export async function serveWorkers(config: LoadedConfig, source: ConfigSource): 
   // From sources (tests, development) a worker is TypeScript; built, it is JavaScript.
   const extension = extname(fileURLToPath(import.meta.url))
   const pool = new WorkerPool({
-    module: fileURLToPath(new URL(`./worker${extension}`, import.meta.url)),
+    module: fileURLToPath(bundleOf('server-worker') ?? new URL(`./worker${extension}`, import.meta.url)),
     execArgv: extension === '.ts' ? ['--import', 'tsx'] : [...startFlags, ...process.execArgv],
     count: config.server.workers,
     config,

@@ -1,6 +1,7 @@
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bundleOf } from '../../bundles/bundle-of.ts'
 
 const extension = extname(fileURLToPath(import.meta.url))
 const llamaPackages = ['koffi', 'node-llama-cpp']
@@ -13,7 +14,8 @@ type Options = ForkOptions & {
 
 /** Starts a program of `worker/` with a channel. From sources (tests, development) it is TypeScript; built, it is JavaScript. */
 export function forkScript(name: 'worker' | 'probe', { args, enginePath, ...options }: Options): ChildProcess {
-  return fork(fileURLToPath(new URL(`./worker/${name}${extension}`, import.meta.url)), args, {
+  const bundle = name === 'worker' ? bundleOf('llama-worker') : undefined
+  return fork(fileURLToPath(bundle ?? new URL(`./worker/${name}${extension}`, import.meta.url)), args, {
     ...options,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: [

@@ -39,7 +39,7 @@ describe('dragoman serve', () => {
 
   test.each(['SIGTERM', 'SIGINT'] as const)('%s lets running requests end, refuses others, and exits with 0', async (signal) => {
     const server = await cli.serve()
-    const content = JSON.stringify({ chunks: ['one', 'two', 'three'], delayMs: 150 })
+    const content = JSON.stringify({ chunks: ['one', 'two', 'three'], delayMs: 500 })
     const stream = openChat(server.url, { model: 'scripted', stream: true, messages: [{ role: 'user', content }] })
     await stream.untilText('one')
     // A service manager and our own scripts may both send it.

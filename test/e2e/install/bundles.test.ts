@@ -1,0 +1,38 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { bundleOf } from '../../../src/bundles/bundle-of.ts'
+
+const dist = fileURLToPath(new URL('../../../dist', import.meta.url))
+
+test('the build bundles the programs that start most often', () => {
+  for (const program of ['main', 'server-worker', 'llama-worker'] as const) {
+    expect(bundleOf(program)?.href).toBe(pathToFileURL(join(dist, 'bundle', `${program}.js`)).href)
+  }
+})
+
+test('what was compiled after the bundles is what runs', async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), 'dragoman-bundles-')), 'dist')
+  onTestFinished(() => rmSync(join(folder, '..'), { recursive: true }))
+  cpSync(join(dist, 'bundles'), join(folder, 'bundles'), { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  const bundle = async () => {
+    const copy = (await import(pathToFileURL(join(folder, 'bundles/bundle-of.js')).href)) as { bundleOf: typeof bundleOf }
+    return copy.bundleOf('main')
+  }
+  expect(await bundle()).toBeUndefined()
+  const [program, compiled] = [join(folder, 'bundle/main.js'), join(folder, '.tsbuildinfo')]
+  mkdirSync(join(folder, 'bundle'))
+  for (const [file, seconds] of [
+    [program, 2],
+    [compiled, 1],
+  ] as const) {
+    writeFileSync(file, '')
+    utimesSync(file, seconds, seconds)
+  }
+  expect(await bundle()).toBeDefined()
+  utimesSync(compiled, 3, 3)
+  expect(await bundle()).toBeUndefined()
+})
