@@ -32,6 +32,7 @@ export const allowedSkips: readonly AllowedSkips[] = [
     why: 'a prompt of twenty thousand tokens is read in `npm run nightly`',
     tests: ["test/agents/real-model.test.ts > claude's instructions and tools are answered"],
   },
+  { why: 'Next.js builds for a minute, in `npm run nightly`', tests: ['test/e2e/guides/nextjs.test.ts'] },
   { why: 'they measure for minutes (DRAGOMAN_FLEETS=1)', tests: ['test/soak/large-fleets.test.ts'] },
   { why: 'there is no kubectl', tests: ['test/deploy.test.ts > Kubernetes > kubectl renders them'] },
   { why: 'promtool comes with a whole Prometheus', tests: ['src/app/metrics/dashboards.test.ts > Prometheus accepts'] },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDescribed } from '../support/http/described-server.ts'
-import { soakLength } from '../support/process/soak-length.ts'
+import { roundsOf, soakLength } from '../support/process/soak-length.ts'
 import { installedFrom } from '../support/process/test-tools.ts'
 
 /** Where scripts/installers/openapi-tools.mjs puts Schemathesis. */
@@ -29,7 +29,16 @@ describe.skipIf(!isInstalled)(`requests that Schemathesis makes of the OpenAPI d
 
   test('never get a failure of the server, or a reply that its schema does not allow', async () => {
     const checks = ['not_a_server_error', 'status_code_conformance', 'content_type_conformance', 'response_schema_conformance']
-    const options = ['--checks', checks.join(), '--phases', 'examples,fuzzing', '--mode', 'all', '--max-examples', '12']
+    const options = [
+      '--checks',
+      checks.join(),
+      '--phases',
+      'examples,fuzzing',
+      '--mode',
+      'all',
+      '--max-examples',
+      `${roundsOf(6, 12)}`,
+    ]
     const bounds = ['--max-time', String(durationSeconds), '--request-timeout', '60', '--suppress-health-check', 'all']
     const output = ['--continue-on-failure', '--warnings', 'off', '--no-color']
     const url = `${server.app.url}/openapi.json`

@@ -14,7 +14,7 @@ import { text } from '../../support/parts.ts'
 const isWhole = process.env.EQUAL_ENGINES === 'all'
 const strict = ['Qwen3.5-4B', 'Mistral-Small-3.2', 'google-gemma-2-2b-it', 'NousResearch-Hermes-3', 'openai-gpt-oss-120b']
 const templates = [...(readLlamaTemplates() ?? [])].filter(([name]) => isWhole || strict.some((start) => name.startsWith(start)))
-const everyNth = isWhole ? 1 : 14
+const everyNth = isWhole ? 1 : 25
 
 const protocols: readonly AsBody[] = [asChat, asMessages, asResponses]
 const schemaHistories = oddSchemas.map((parameters, index): History => {

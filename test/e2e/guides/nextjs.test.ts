@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { stepsOf } from '../../support/guides/guide.ts'
 import { packInto } from '../../support/process/packed.ts'
+import { isFullLength, nightlyHint } from '../../support/process/soak-length.ts'
 import { installedFrom } from '../../support/process/test-tools.ts'
 
 const run = promisify(execFile)
@@ -16,7 +17,7 @@ const isInstalled = existsSync(installed)
 const hint = isInstalled ? '' : ' (skipped: install it with `npm run nextjs`)'
 const next = join(installed, 'node_modules/next/dist/bin/next')
 
-describe.skipIf(!isInstalled)(`Next.js, as the guide has it${hint}`, () => {
+describe.skipIf(!isInstalled || !isFullLength)(`Next.js, as the guide has it${hint || nightlyHint}`, () => {
   let folder: string
   // Below the packages, as Next.js builds nothing that lies outside of its root.
   beforeAll(async () => {
