@@ -90,6 +90,8 @@ export class Context {
   /** The tokens at the end of a pass that a sequence can take back although its layers are recurrent. */
   readonly rollback: number
   readonly checkpointRoom = new CheckpointRoom()
+  /** How many were computed. */
+  passes = 0
   /** The size of a layer's sliding window in tokens; 0 without one. */
   readonly window: number
   readonly library: Library
@@ -107,7 +109,6 @@ export class Context {
   #erases: boolean
   #hidden: Hidden | undefined
   #interrupt: Interrupt | undefined
-  #passes = 0
   #isScheduled = false
   #isDisposed = false
 
@@ -134,11 +135,6 @@ export class Context {
   /** A sequence can take back tokens that the last pass has computed: with sliding windows, but not with recurrent layers. */
   get erases(): boolean {
     return this.#erases
-  }
-
-  /** How many were computed. */
-  get passes(): number {
-    return this.#passes
   }
 
   /** Absent where passes cannot be interrupted, or where the tokens of an interrupted pass cannot be erased. */
@@ -333,7 +329,7 @@ export class Context {
 
   async #decode(batch: Params): Promise<Error | undefined> {
     const code = await this.library.decode.inThread(this.native, batch)
-    this.#passes += 1
+    this.passes += 1
     if (code === 0 && this.model.llama.gpu !== false) await this.library.synchronize.inThread(this.native)
     return code === 0 ? undefined : new Error(`a pass failed: ${passResults[code] ?? `llama_decode returned ${code}`}`)
   }

@@ -69,7 +69,7 @@ function readLayer(view: DataView, at: number, cells: number, isTransposed: bool
   return { rows: Array.from({ length: count }, (_, index) => ({ at: first + index * cells * rowBytes, rowBytes })), end }
 }
 
-/** Of this sequence alone, and not out of order. */
+/** Whether these are cells of this sequence alone, in order. */
 function areCells(view: DataView, { at, rowBytes }: Rows, cells: number): boolean {
   const sequence = numberAt(view, 4)
   let before = 0

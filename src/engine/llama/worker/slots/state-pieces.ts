@@ -12,7 +12,7 @@ export type Piece = { readonly key: string; readonly bytes: Uint8Array }
 /** Where a sequence can return to: the number of its last token there. */
 export type CutPoint<P> = { readonly last: number; readonly piece: P }
 
-/** What a state has besides its pieces. */
+/** The part of a state that is in no piece. */
 export type Remainder = { readonly tokens: Int32Array; readonly rows: readonly Rows[]; readonly rest: Uint8Array }
 
 /** A state whose beginning is in pieces of equal numbers of tokens. `points` absent: it can return to anywhere. */
