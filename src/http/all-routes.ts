@@ -33,6 +33,7 @@ import { addPageRoutes } from './routes/own/routes-page.ts'
 import { addReplicaRoutes } from './routes/own/routes-replicas.ts'
 import { addRootRoutes } from './routes/own/routes-root.ts'
 import { addSandboxRoute } from './routes/own/routes-sandbox.ts'
+import { addToolRoutes } from './routes/own/routes-tools.ts'
 import { addAddedDialects } from './routes/routes-added-dialects.ts'
 import { addAnthropicRoutes } from './routes/routes-anthropic.ts'
 import { addLlamaStackRoutes, stackRoutes } from './routes/routes-llama-stack.ts'
@@ -79,6 +80,7 @@ const modules: readonly ((app: FastifyInstance, deps: RouteDeps) => void)[] = [
   addReplicaRoutes,
   addActivityRoutes,
   addCatalogueRoute,
+  addToolRoutes,
   addEventRoute,
   addTabbyRoutes,
   addMlcRoutes,

@@ -189,3 +189,18 @@ export const offers = object({
   repositories: list(object({ name: text, downloads: number, likes: number, abilities })),
   problem: text.optional(),
 })
+
+/** The tools that the server runs for a caller. */
+export const serverTools = object({
+  tools: list(
+    object({
+      name: text,
+      kind: oneOf(['web-search', 'python', 'terminal', 'mcp']),
+      server: text.optional(),
+      server_tool: text.optional(),
+      description: text,
+      needs_approval: flag,
+    }),
+  ),
+  absent: list(object({ name: text, why: text })),
+})

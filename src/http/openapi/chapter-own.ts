@@ -75,6 +75,11 @@ export const own: Chapter = {
       query: catalogueSchema,
       reply: reply.offers,
     },
+    'GET /api/tools': {
+      title:
+        'The tools that the server runs for the key, for `enabled_tools`; `absent`: tools and MCP servers that cannot be used now',
+      reply: reply.serverTools,
+    },
     'GET /api/requests': {
       title: 'The requests that run and the last ones that ended, the newest first: those of the key, with the scope `admin` all',
       query: requestsSchema,

@@ -5,7 +5,7 @@ import { followAnswer } from './follow-answer.ts'
 import { newId } from './ids.ts'
 import { change, listenToRunning, readAgain, whenKept } from './library.ts'
 import { readModels } from './models.ts'
-import { chatBody, readable, serverToolFields, serverToolsOf } from './request.ts'
+import { chatBody, readable, serverToolFields } from './request.ts'
 
 /** A running answer. */
 export type Running = {
@@ -121,7 +121,7 @@ type Asked = BranchStart & { readonly streamId: string; readonly signal: AbortSi
 function ask(conversation: Conversation, message: Message, { path, continues, streamId, signal }: Asked): Promise<Response> {
   const settings = readable(conversation.settings)
   // The tools of a continued answer have already run.
-  const hasTools = !continues && serverToolsOf(settings).length > 0
+  const hasTools = !continues && (settings.serverTools?.names.length ?? 0) > 0
   const body = {
     ...chatBody(path, settings, { model: message.model ?? '', continues }),
     stream: true,

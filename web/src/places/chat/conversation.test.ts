@@ -77,8 +77,8 @@ describe('a file of conversations', () => {
   })
 
   test('a file of conversations cannot let tools of the server run without a question', () => {
-    const [made] = fromFile(toFile([createConversation('c', 1, { serverTools: { python: true, mcp: 'files', asks: false } })]))
-    expect(made?.settings.serverTools).toEqual({ python: true, mcp: 'files', asks: true })
+    const [made] = fromFile(toFile([createConversation('c', 1, { serverTools: { names: ['python', 'files'], asks: false } })]))
+    expect(made?.settings.serverTools).toEqual({ names: ['python', 'files'], asks: true })
   })
 
   test('an answer of a file does not run here', () => {

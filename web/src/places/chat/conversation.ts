@@ -76,15 +76,8 @@ export type Settings = {
   readonly thinking?: boolean
   /** JSON: a list of tools, as in a request. */
   readonly tools: string
-  /** Tools that the server runs: a search, programs, and MCP servers by their labels. */
-  readonly serverTools?: {
-    readonly web?: boolean
-    readonly python?: boolean
-    readonly terminal?: boolean
-    readonly mcp?: string
-    /** Each call requires an approval. */
-    readonly asks?: boolean
-  }
+  /** Tools that the server runs, by their names; the name of an MCP server stands for all of its tools. `asks`: before each call. */
+  readonly serverTools?: { readonly names: readonly string[]; readonly asks?: boolean }
   /** JSON: the schema of answers. */
   readonly schema: string
   readonly logprobs?: boolean

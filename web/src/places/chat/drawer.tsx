@@ -6,7 +6,8 @@ import type { Conversation, Settings } from './conversation.ts'
 import { change } from './library.ts'
 import { type Model, propertiesOf } from './models.ts'
 import { PresetFields } from './presets/preset-fields.tsx'
-import { jsonProblem, samplingFields, serverToolsOf } from './request.ts'
+import { jsonProblem, samplingFields } from './request.ts'
+import { ServerTools } from './tools/server-tools.tsx'
 
 const texts = chatTexts.drawer
 
@@ -19,7 +20,6 @@ type DrawerProps = {
 /** The settings of a conversation; an empty field keeps the value in force, which it shows. */
 export function Drawer({ conversation, model, onClose }: DrawerProps) {
   const { settings } = conversation.value
-  const { serverTools = {} } = settings
   const inForce = model === undefined ? undefined : propertiesOf(model)?.default_generation_settings?.params
   const set = (changes: Partial<Settings>) =>
     change(conversation, { ...conversation.value, settings: { ...settings, ...changes } })
@@ -32,7 +32,7 @@ export function Drawer({ conversation, model, onClose }: DrawerProps) {
     const { thinking: _thinking, ...others } = settings
     change(conversation, { ...conversation.value, settings: value === '' ? others : { ...others, thinking: value === 'yes' } })
   }
-  const reset = () => set({ system: '', sampling: {}, tools: '', schema: '', logprobs: false, serverTools: {} })
+  const reset = () => set({ system: '', sampling: {}, tools: '', schema: '', logprobs: false, serverTools: { names: [] } })
   return (
     <aside class="drawer" aria-label={texts.title}>
       <div class="drawer-head">
@@ -112,31 +112,7 @@ export function Drawer({ conversation, model, onClose }: DrawerProps) {
         text={settings.tools}
         onText={(tools) => set({ tools })}
       />
-      {allows('tools') && (
-        <>
-          <h3>{texts.serverTools}</h3>
-          {serverToolsOf(settings).length > 0 && settings.tools !== '' && <p class="small muted">{texts.serverToolsHint}</p>}
-          {(['web', 'python', 'terminal', 'asks'] as const).map((name) => (
-            <label key={name} class="check">
-              <input
-                type="checkbox"
-                checked={serverTools[name] === true}
-                onChange={(event) => set({ serverTools: { ...serverTools, [name]: event.currentTarget.checked } })}
-              />
-              {texts.serverToolNames[name]}
-            </label>
-          ))}
-          <label class="labelled">
-            <span>{texts.serverToolNames.mcp}</span>
-            <input
-              class="field"
-              placeholder={texts.mcpHint}
-              value={serverTools.mcp ?? ''}
-              onInput={(event) => set({ serverTools: { ...serverTools, mcp: event.currentTarget.value } })}
-            />
-          </label>
-        </>
-      )}
+      {allows('tools') && <ServerTools settings={settings} onChange={(serverTools) => set({ serverTools })} />}
       <button type="button" class="button" onClick={reset}>
         {texts.reset}
       </button>

@@ -177,13 +177,33 @@ const messageOf = fields<Message>({
   schema: text,
 })
 
+/** As conversations were stored before the page listed the tools. */
+const formerTools = object<{ web: boolean; python: boolean; terminal: boolean; mcp: string }>({
+  web: or(flag, false),
+  python: or(flag, false),
+  terminal: or(flag, false),
+  mcp: or(text, ''),
+})
+
+function formerNames(value: unknown): readonly string[] {
+  const { web = false, python = false, terminal = false, mcp = '' } = formerTools(value) ?? {}
+  const labels = mcp.split(',').map((label) => label.trim())
+  return [web ? 'web_search' : '', python ? 'python' : '', terminal ? 'terminal' : '', ...labels].filter((name) => name !== '')
+}
+
+function serverTools(value: unknown): Settings['serverTools'] {
+  if (!isObject(value)) return undefined
+  const asks = flag(value.asks)
+  return { names: list(text)(value.names) ?? formerNames(value), ...(asks !== undefined && { asks }) }
+}
+
 export const readSettings = fields<Settings>({
   model: text,
   system: or(text, ''),
   sampling,
   thinking: flag,
   tools: or(text, ''),
-  serverTools: object<NonNullable<Settings['serverTools']>>({ web: flag, python: flag, terminal: flag, mcp: text, asks: flag }),
+  serverTools,
   schema: or(text, ''),
   logprobs: flag,
 })

@@ -42,27 +42,13 @@ export function chatBody(
   }
 }
 
-/** The server's tools to use, by their names and those of MCP servers. */
-export function serverToolsOf({ serverTools = {} }: Settings): readonly string[] {
-  const { web, python, terminal, mcp = '' } = serverTools
-  return [
-    ...(web === true ? ['web_search'] : []),
-    ...(python === true ? ['python'] : []),
-    ...(terminal === true ? ['terminal'] : []),
-    ...mcp
-      .split(',')
-      .map((label) => label.trim())
-      .filter((label) => label !== ''),
-  ]
-}
-
 /** Further fields of a chat completion for the server's tools, which replace the client's. */
-export function serverToolFields(settings: Settings, sessionId: string) {
+export function serverToolFields({ serverTools }: Settings, sessionId: string) {
   return {
     tools: undefined,
     enable_tools: true,
-    enabled_tools: serverToolsOf(settings),
-    permission_mode: settings.serverTools?.asks === true ? 'ask' : 'auto',
+    enabled_tools: serverTools?.names ?? [],
+    permission_mode: serverTools?.asks === true ? 'ask' : 'auto',
     session_id: sessionId,
   }
 }
