@@ -27,6 +27,7 @@ import { addCancelRoute } from './routes/own/routes-cancel.ts'
 import { addCatalogueRoute } from './routes/own/routes-catalogue.ts'
 import { addEventRoute } from './routes/own/routes-events.ts'
 import { addMcpRoute } from './routes/own/routes-mcp.ts'
+import { addModelFileRoutes } from './routes/own/routes-model-file.ts'
 import { addOpenapiRoutes } from './routes/own/routes-openapi.ts'
 import { addOpsRoutes } from './routes/own/routes-ops.ts'
 import { addPageRoutes } from './routes/own/routes-page.ts'
@@ -81,6 +82,7 @@ const modules: readonly ((app: FastifyInstance, deps: RouteDeps) => void)[] = [
   addActivityRoutes,
   addCatalogueRoute,
   addToolRoutes,
+  addModelFileRoutes,
   addEventRoute,
   addTabbyRoutes,
   addMlcRoutes,

@@ -13,6 +13,8 @@ import type {
   ModelReport,
   ModelWanted,
 } from '../contract/server/lifecycle.ts'
+import { locateModelFile } from '../registry/fetch/fetch-model.ts'
+import { isFetched, removeFirstStored } from '../registry/fetch/stored-models.ts'
 import { applySettings } from './apply-settings.ts'
 import { bringUp, progressOf } from './bring-up.ts'
 import { fetchFiles, hasFiles, type ModelFiles, type ModelWithFiles, sizeOf } from './fetch-files.ts'
@@ -152,6 +154,23 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
       for (const [call, model] of this.#calledBy) if (model === id) this.#calledBy.delete(call)
       return id
     })
+  }
+
+  async deleteFile(name: string, options: UnloadOptions): Promise<number> {
+    const model = this.#named(name)
+    if (model === undefined) throw unknownName(name, this.#deps.models.all())
+    const { home } = this.#deps
+    const config = this.#baseOf(model)
+    const file = config !== undefined && hasFiles(config) ? await locateModelFile(config.source, home) : undefined
+    if (config === undefined || !hasFiles(config) || file === undefined) {
+      throw new AppError('not-found', `model '${model.id}' has no file on this machine`)
+    }
+    if (!isFetched(file.path, home)) {
+      const message = `${file.path} is a file of your own, which Dragoman does not delete: remove it yourself`
+      throw new AppError('invalid-request', message)
+    }
+    await this.unload(model.id, options)
+    return removeFirstStored(config.source, home)
   }
 
   models(): readonly ModelReport[] {

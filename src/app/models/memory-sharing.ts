@@ -92,6 +92,15 @@ export function expectedContext(
   return defaultContext({ ...settings, modelPath }, room)
 }
 
+/** The memory of a load with this context, without what `expectedContext` leaves out. */
+export function expectedNeed(
+  { draft: _, adapters: __, prefixCache: ___, ...settings }: ModelWithFiles & { readonly prefixCache?: unknown },
+  modelPath: string,
+  contextLength: number,
+): Promise<MemoryNeed> {
+  return memoryNeed(planOf({ ...settings, modelPath, contextLength }))
+}
+
 /** The most tokens of a draft where the settings name no number. */
 const usualHeadTokens = 3
 

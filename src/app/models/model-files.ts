@@ -1,12 +1,15 @@
 import type { ConfiguredModel } from '../../config/models.ts'
-import type { ModelFileFacts, ModelFiles } from '../../contract/server/model-file.ts'
+import type { FilePlan, ModelFileFacts, ModelFiles } from '../../contract/server/model-file.ts'
 import { hasFiles, type ModelWithFiles } from '../../lifecycle/fetch-files.ts'
 import { quantizationOf } from '../../registry/fetch/choose-file.ts'
 import { locateModelFile } from '../../registry/fetch/fetch-model.ts'
-import type { ContextRoom } from '../../registry/gguf/choose-context.ts'
+import { isFetched } from '../../registry/fetch/stored-models.ts'
+import { type ContextRoom, longestOf } from '../../registry/gguf/choose-context.ts'
 import { describeGguf } from '../../registry/gguf/describe-gguf.ts'
 import { weightsOf } from '../../registry/gguf/memory-need.ts'
-import { expectedContext, type MemorySharing } from './memory-sharing.ts'
+import { formatSource } from '../../registry/names/sources.ts'
+import { expectedContext, expectedNeed, type MemorySharing } from './memory-sharing.ts'
+import { gpuPart } from './placement.ts'
 
 type Parts = {
   readonly models: { all(): readonly { readonly id: string; readonly config: ConfiguredModel | undefined }[] }
@@ -17,12 +20,24 @@ type Parts = {
 /** Reads what the files of models say; each is read again only when it, or the configuration of its model, has changed. */
 export function createModelFiles({ models, home, sharing }: Parts): ModelFiles {
   const known = new Map<string, { readonly key: string; readonly facts: Promise<ModelFileFacts | undefined> }>()
+  const locate = async (id: string) => {
+    const config = models.all().find((model) => model.id === id)?.config
+    if (config === undefined || !hasFiles(config)) return undefined
+    const file = await locateModelFile(config.source, home)
+    return file && { config, file }
+  }
   return {
+    async plan(id, load) {
+      const found = await locate(id)
+      if (found === undefined) return undefined
+      const { config, file } = found
+      const at = { path: file.path, isFetched: isFetched(file.path, home) }
+      return planLoad({ ...config, ...load }, at, sharing.room())
+    },
     async describe(id) {
-      const config = models.all().find((model) => model.id === id)?.config
-      if (config === undefined || !hasFiles(config)) return undefined
-      const file = await locateModelFile(config.source, home)
-      if (file === undefined) return undefined
+      const found = await locate(id)
+      if (found === undefined) return undefined
+      const { config, file } = found
       const room = sharing.room()
       const key = JSON.stringify([file, config, room])
       const before = known.get(id)
@@ -31,6 +46,37 @@ export function createModelFiles({ models, home, sharing }: Parts): ModelFiles {
       known.set(id, { key, facts })
       return facts
     },
+  }
+}
+
+async function planLoad(
+  config: ModelWithFiles,
+  { path, isFetched }: Pick<FilePlan, 'path' | 'isFetched'>,
+  room: ContextRoom,
+): Promise<FilePlan> {
+  const { source, slots, gpuLayers } = config
+  const { budgetBytes } = room
+  const file = {
+    source: source.map(formatSource).join(', or '),
+    path,
+    isFetched,
+    sizeBytes: await weightsOf(path),
+    slots,
+    budgetBytes,
+  }
+  const contextLength = config.contextLength ?? (await expectedContext(config, path, room))?.contextLength
+  if (contextLength === undefined) return { ...file, longest: [] }
+  const need = await expectedNeed(config, path, contextLength)
+  const trained = need.longestContext(Number.POSITIVE_INFINITY)
+  const onGpu = await gpuPart({ ...config, modelPath: path, contextLength, flashAttention: config.flashAttention !== false })
+  return {
+    ...file,
+    contextLength,
+    bytes: need.bytes,
+    longest: longestOf(slots, (count) => need.longestContext(budgetBytes, count)),
+    ...(trained !== undefined && { trainedContextLength: trained }),
+    ...(onGpu !== undefined && { layerCount: onGpu.layerCount }),
+    ...(typeof gpuLayers === 'number' && onGpu !== undefined && { gpuBytes: onGpu.bytesOf(gpuLayers) }),
   }
 }
 

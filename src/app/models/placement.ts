@@ -1,5 +1,5 @@
 import type { LlamaModelConfig } from '../../config/schema.ts'
-import { fitWeights, type Weights } from '../../engine/llama/channel/fit-weights.ts'
+import { bytesOnGpu, fitWeights, type Weights } from '../../engine/llama/channel/fit-weights.ts'
 import type { LoadOptions } from '../../engine/llama/channel/ipc.ts'
 import type { ContextRoom } from '../../registry/gguf/choose-context.ts'
 import { estimateMemory, type MemorySettings } from '../../registry/gguf/estimate-memory.ts'
@@ -36,11 +36,24 @@ export function placementOf({
 export async function weightsToFit(plan: Plan): Promise<Weights | undefined> {
   const { modelPath, gpuLayers = 'auto', placement = {}, longestContext = usualContext, contextLength = longestContext } = plan
   if (gpuLayers !== 'auto' || placement.experts !== undefined || placement.tensorSplit !== undefined) return undefined
-  const [weights, facts] = await Promise.all([readWeights(modelPath), readFacts(modelPath)])
+  const weights = await weightsWith({ ...plan, modelPath, contextLength })
   const isMixture = weights?.layers.some(({ expertBytes }) => expertBytes > 0) === true
-  if (weights === undefined || facts === undefined || !(isMixture || placement.devices !== undefined)) return undefined
-  const { contextBytes, workBytes } = estimateMemory(facts, { ...plan, contextLength })
+  return isMixture || placement.devices !== undefined ? weights : undefined
+}
+
+type FilePlan = MemorySettings & { readonly modelPath: string }
+
+async function weightsWith(plan: FilePlan): Promise<Weights | undefined> {
+  const [weights, facts] = await Promise.all([readWeights(plan.modelPath), readFacts(plan.modelPath)])
+  if (weights === undefined || facts === undefined) return undefined
+  const { contextBytes, workBytes } = estimateMemory(facts, plan)
   return { ...weights, contextBytesOfLayer: Math.ceil(contextBytes / Math.max(1, weights.layers.length)), workBytes }
+}
+
+/** The layers of a model, with the output as one, and the memory that some of them take on a GPU. */
+export async function gpuPart(plan: FilePlan) {
+  const weights = await weightsWith(plan)
+  return weights && { layerCount: weights.layers.length + 1, bytesOf: (gpuLayers: number) => bytesOnGpu(weights, gpuLayers) }
 }
 
 type Machine = { readonly path: string; readonly room: ContextRoom; readonly gpus: readonly { readonly freeBytes: number }[] }

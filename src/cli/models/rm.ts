@@ -1,6 +1,6 @@
 import { printable } from '../../app/log/printable.ts'
 import { AppError } from '../../contract/errors.ts'
-import { removeStored } from '../../registry/fetch/stored-models.ts'
+import { removeFirstStored } from '../../registry/fetch/stored-models.ts'
 import { formatBytes } from '../../registry/names/format-bytes.ts'
 import type { ServerAddress } from '../servers/client.ts'
 import { commandName } from '../terminal/command-name.ts'
@@ -26,15 +26,6 @@ export async function removeModel(
 async function removeFile(name: string, loadConfig: LoadModels): Promise<void> {
   const { model, config } = await findWanted(name, loadConfig)
   if (!('source' in model)) throw new AppError('invalid-request', `model '${model.id}' has no file on this machine`)
-  const failures: string[] = []
-  for (const source of model.source) {
-    try {
-      const freedBytes = await removeStored(source, config.home)
-      console.log(`removed ${printable(name)}: ${formatBytes(freedBytes)} are free`)
-      return
-    } catch (error) {
-      failures.push(AppError.from(error).message)
-    }
-  }
-  throw new AppError('invalid-request', failures.join('\n'))
+  const freedBytes = await removeFirstStored(model.source, config.home)
+  console.log(`removed ${printable(name)}: ${formatBytes(freedBytes)} are free`)
 }

@@ -137,6 +137,11 @@ export interface Lifecycle {
    * Rejects as `load`, and at `files`.
    */
   fetch(wanted: ModelWanted & { readonly files?: FileFilter }, run: Omit<LoadRun, 'principal'>): Promise<string>
+  /**
+   * Deletes the fetched file of a model, which is freed first as by `unload`; one of the configuration is fetched again by its next load.
+   * Resolves with the freed bytes. Rejects as `unload`, and with `invalid-request` for a file that Dragoman did not fetch.
+   */
+  deleteFile(name: string, options: { readonly endsRequests: boolean; readonly principal: Principal }): Promise<number>
   models(): readonly ModelReport[]
   /** The model that was loaded last, if it still is; otherwise another loaded one. */
   active(): ModelReport | undefined

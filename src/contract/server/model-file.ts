@@ -25,7 +25,34 @@ export type ModelFileFacts = {
   readonly onlyEmbeds?: true
 }
 
+/** The settings of a load that its memory depends on; absent ones are those of the model. */
+export type PlannedLoad = { readonly contextLength?: number; readonly slots?: number; readonly gpuLayers?: number }
+
+/** Where a model's file is, and the memory that a load takes, without its draft model, projector and adapters. */
+export type FilePlan = {
+  /** As the configuration names it. */
+  readonly source: string
+  readonly path: string
+  readonly sizeBytes: number
+  /** Dragoman fetched it, and may delete it. */
+  readonly isFetched: boolean
+  readonly slots: number
+  /** Absent, with what follows, where the header of the file cannot be read. */
+  readonly contextLength?: number
+  readonly trainedContextLength?: number
+  readonly bytes?: number
+  /** The part of it on the GPU, for a number of layers. */
+  readonly gpuBytes?: number
+  readonly layerCount?: number
+  /** The memory for all models. */
+  readonly budgetBytes: number
+  /** The longest contexts in it, by the number of slots. */
+  readonly longest: readonly { readonly slots: number; readonly contextLength: number }[]
+}
+
 export interface ModelFiles {
   /** Undefined for a model without a file here. */
   describe(id: string): Promise<ModelFileFacts | undefined>
+  /** Undefined for a model without a file here. */
+  plan(id: string, load: PlannedLoad): Promise<FilePlan | undefined>
 }

@@ -42,9 +42,32 @@ export const usageSchema = looseObject({ from: day, to: day, key: z.string().opt
 /** The query of `GET /api/catalogue`. */
 export const catalogueSchema = looseObject({ search: z.string().max(200, { error: 'at most 200 characters' }).default('') })
 
+function optionalCount(least: number) {
+  const error = `a whole number from ${least} to 9999999`
+  return z
+    .string()
+    .regex(/^\d{1,7}$/, { error })
+    .transform(Number)
+    .refine((number) => number >= least, { error })
+    .optional()
+}
+
+const modelName = z.string({ error: 'the name of a model' }).min(1, { error: 'the name of a model' })
+/** The query of `GET /api/model-file`. */
+export const modelFileSchema = looseObject({
+  model: modelName,
+  context_length: optionalCount(1),
+  slots: optionalCount(1),
+  gpu_layers: optionalCount(0),
+})
+/** The query of `DELETE /api/model-file`. */
+export const deleteFileSchema = looseObject({ model: modelName })
+
 /** Throws `invalid-request` for invalid values. */
 export const decodeEvents = (query: unknown) => validate(eventsSchema, query)
 export const decodeRequests = (query: unknown) => validate(requestsSchema, query)
 export const decodeLogs = (query: unknown) => validate(logsSchema, query)
 export const decodeUsage = (query: unknown) => validate(usageSchema, query)
+export const decodeModelFile = (query: unknown) => validate(modelFileSchema, query)
+export const decodeDeleteFile = (query: unknown) => validate(deleteFileSchema, query)
 export const decodeCatalogue = (query: unknown) => validate(catalogueSchema, query)

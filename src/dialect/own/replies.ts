@@ -204,3 +204,21 @@ export const serverTools = object({
   ),
   absent: list(object({ name: text, why: text })),
 })
+
+/** The file of a model, and the memory that a load takes. */
+export const modelFile = object({
+  model: text,
+  source: text,
+  path: text,
+  size_bytes: number,
+  fetched: flag,
+  slots: number,
+  context_length: number.optional(),
+  max_context_length: number.optional(),
+  memory_bytes: number.optional(),
+  gpu_bytes: number.optional(),
+  layers: number.optional(),
+  budget_bytes: number,
+  longest: list(object({ slots: number, context_length: number })),
+})
+export const deletedFile = object({ model: text, freed_bytes: number })

@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import { newKeyFields, newKeySchema } from '../../dialect/own/keys.ts'
-import { catalogueSchema, eventsSchema, logsSchema, requestsSchema, usageSchema } from '../../dialect/own/queries.ts'
+import {
+  catalogueSchema,
+  deleteFileSchema,
+  eventsSchema,
+  logsSchema,
+  modelFileSchema,
+  requestsSchema,
+  usageSchema,
+} from '../../dialect/own/queries.ts'
 import * as reply from '../../dialect/own/replies.ts'
 import { drainFields } from '../../dialect/replicas/fields.ts'
 import { drainSchema } from '../../dialect/replicas/requests.ts'
@@ -79,6 +87,16 @@ export const own: Chapter = {
       title:
         'The tools that the server runs for the key, for `enabled_tools`; `absent`: tools and MCP servers that cannot be used now',
       reply: reply.serverTools,
+    },
+    'GET /api/model-file': {
+      title: 'The file of a model on this machine, and the memory that a load with these settings takes',
+      query: modelFileSchema,
+      reply: reply.modelFile,
+    },
+    'DELETE /api/model-file': {
+      title: 'Delete the fetched file of a model, which is unloaded first',
+      query: deleteFileSchema,
+      reply: reply.deletedFile,
     },
     'GET /api/requests': {
       title: 'The requests that run and the last ones that ended, the newest first: those of the key, with the scope `admin` all',

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { rememberChoice } from '../names/repository-choice.ts'
 import { landingPath, parseSource, type RemoteFileSource, type RepositorySource } from '../names/sources.ts'
-import { listStored, removeStored } from './stored-models.ts'
+import { listStored, removeFirstStored } from './stored-models.ts'
 
 let home: string
 beforeEach(() => {
@@ -34,7 +34,7 @@ test('fetched models are listed by their sources, with their sizes', () => {
 test('a model is deleted with what is beside it, and its empty folders', async () => {
   const path = store('hf:o/r/a.gguf', ['.sha256', '.part', '.part.json'])
   const other = store('hf:o/other/b.gguf')
-  expect(await removeStored(parseSource('hf:o/r/a.gguf'), home)).toBe(7)
+  expect(await removeFirstStored([parseSource('hf:o/r/a.gguf')], home)).toBe(7)
   expect([existsSync(dirname(path)), existsSync(join(home, 'models', 'hf', 'o', 'r')), existsSync(other)]).toEqual([
     false,
     false,
@@ -46,18 +46,20 @@ test('the file that was chosen of a repository is deleted, and chosen anew by th
   const repository = parseSource('hf:o/r') as RepositorySource
   const path = store('hf:o/r/a.gguf')
   await rememberChoice(repository, 'a.gguf', home)
-  await removeStored(repository, home)
+  await removeFirstStored([repository], home)
   expect(existsSync(path)).toBe(false)
-  await expect(removeStored(repository, home)).rejects.toThrow('nothing of hf:o/r is in ')
+  await expect(removeFirstStored([repository], home)).rejects.toThrow('nothing of hf:o/r is in ')
 })
 
 test('a file is deleted by its path where Dragoman fetched it, and only there', async () => {
   const path = store('https://host.example/d.gguf')
-  expect(await removeStored({ type: 'path', path }, home)).toBe(5)
+  expect(await removeFirstStored([{ type: 'path', path }], home)).toBe(5)
   const own = join(home, 'own.gguf')
   writeFileSync(own, 'mine')
-  await expect(removeStored({ type: 'path', path: own }, home)).rejects.toThrow('is a file of your own')
-  await expect(removeStored({ type: 'path', path: join(home, 'models', '..', 'own.gguf') }, home)).rejects.toThrow('your own')
+  await expect(removeFirstStored([{ type: 'path', path: own }], home)).rejects.toThrow('is a file of your own')
+  await expect(removeFirstStored([{ type: 'path', path: join(home, 'models', '..', 'own.gguf') }], home)).rejects.toThrow(
+    'your own',
+  )
   expect(existsSync(own)).toBe(true)
 })
 
@@ -65,6 +67,6 @@ test('a split model is deleted with all of its parts', async () => {
   const first = join(home, 'models', 'own', 'm-00001-of-00002.gguf')
   mkdirSync(dirname(first), { recursive: true })
   for (const path of [first, first.replace('00001-', '00002-')]) writeFileSync(path, 'four')
-  expect(await removeStored({ type: 'path', path: first }, home)).toBe(8)
+  expect(await removeFirstStored([{ type: 'path', path: first }], home)).toBe(8)
   expect(existsSync(dirname(first))).toBe(false)
 })

@@ -25,11 +25,21 @@ export function listStored(home: string): readonly StoredModel[] {
   })
 }
 
-/**
- * Deletes what was fetched from a source, including unfinished downloads, and returns the freed bytes. Throws `invalid-request` for a file
- * that Dragoman did not fetch, and if nothing is there.
- */
-export async function removeStored(source: Source, home: string): Promise<number> {
+/** Deletes what was fetched from the first of the sources that has left anything, and returns the freed bytes. */
+export async function removeFirstStored(sources: readonly Source[], home: string): Promise<number> {
+  const failures: string[] = []
+  for (const source of sources) {
+    try {
+      return await removeStored(source, home)
+    } catch (error) {
+      failures.push(AppError.from(error).message)
+    }
+  }
+  throw new AppError('invalid-request', failures.join('\n'))
+}
+
+/** Including unfinished downloads. Throws `invalid-request` for a file that Dragoman did not fetch, and if nothing is there. */
+async function removeStored(source: Source, home: string): Promise<number> {
   const folder = join(home, 'models')
   const file = await storedFile(source, home)
   const parts = file === undefined ? [] : [file, ...partsOf(file).parts]
@@ -58,9 +68,14 @@ async function storedFile(source: Source, home: string): Promise<string | undefi
     return choice === undefined ? undefined : join(folder, landingPath(choice))
   }
   if (source.type !== 'path') return join(folder, landingPath(source as RemoteFileSource))
-  if (!relative(folder, source.path).startsWith('..')) return source.path
+  if (isFetched(source.path, home)) return source.path
   const message = `${source.path} is a file of your own, which Dragoman does not delete: remove it yourself`
   throw new AppError('invalid-request', message)
+}
+
+/** Whether a file is in the folder of what was fetched. */
+export function isFetched(path: string, home: string): boolean {
+  return !relative(join(home, 'models'), path).startsWith('..')
 }
 
 /** Removes the emptied folders of a source. */

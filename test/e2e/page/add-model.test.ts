@@ -1,9 +1,17 @@
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 import { startHub } from '../../support/upstream/hub.ts'
+
+type ListedModel = { readonly id: string; readonly slots: number; readonly state: string }
+const modelsOf = async ({ url }: RunningApp) =>
+  ((await (await fetch(`${url}/api/server`)).json()) as { readonly models: readonly ListedModel[] }).models
 
 describe.skipIf(chromium === undefined)(`adding a model in the page, in a browser${hint}`, () => {
   let app: RunningApp
@@ -13,7 +21,10 @@ describe.skipIf(chromium === undefined)(`adding a model in the page, in a browse
   beforeAll(async () => {
     hub = await startHub()
     process.env.HF_ENDPOINT = hub.origin
-    ;[app, browser] = await Promise.all([startApp({ models: [] }), openBrowser()])
+    ;[app, browser] = await Promise.all([
+      startApp({ models: [{ engine: 'llama', id: 'own', source: builtinModel.path }] }),
+      openBrowser(),
+    ])
   })
   afterAll(async () => {
     await browser?.close()
@@ -40,7 +51,47 @@ describe.skipIf(chromium === undefined)(`adding a model in the page, in a browse
     await dialog.getByRole('button', { name: 'Fetch qwen3:1.7b' }).click()
     await page.getByRole('cell', { name: /qwen3:1\.7b/ }).waitFor()
     expect(hub.seen.some(({ url }) => url.includes('bartowski/Qwen_Qwen3-1.7B-GGUF'))).toBe(true)
+    // Its download would end with the page.
+    await expect.poll(async () => (await modelsOf(app)).map(({ state }) => state)).toEqual(['ready', 'ready'])
     await close()
+  })
+
+  test('the memory of a load is shown while its settings are typed, and the file is deleted after a word', async () => {
+    const { page, problems, close } = await openServerPage(browser, `${app.url}/#/models`, { width: 360, height: 700 })
+    await page.getByRole('cell', { name: /qwen3:1\.7b/ }).click()
+    const file = page.getByRole('region', { name: 'The file of the model' })
+    const [path = ''] = (await readdir(join(app.home, 'models'), { recursive: true })).filter((name) => name.endsWith('.gguf'))
+    await file.getByText(join(app.home, 'models', path)).waitFor()
+    await file.getByText('hf:bartowski/Qwen_Qwen3-1.7B-GGUF').waitFor()
+    const need = () => file.getByText(/^needs about /).textContent()
+    const before = await need()
+    await file.getByLabel('Slots').fill('3')
+    await expect.poll(need).not.toBe(before)
+    await file.getByLabel('Layers on the GPU').fill('1')
+    await file.getByText(/about .* of it on the GPU · trained for .* tokens · layers: \d+$/).waitFor()
+    await file.getByLabel('Slots').fill('9000000')
+    await file.getByText(/^What fits: .* tokens with slots: /).waitFor()
+    await file.getByLabel('Slots').fill('3')
+    await file.getByLabel('Layers on the GPU').fill('')
+    await file.getByText(/^What fits/).waitFor({ state: 'detached' })
+    await file.getByRole('button', { name: 'Load with these' }).click()
+    await expect.poll(async () => (await modelsOf(app)).map(({ slots, state }) => [slots, state])).toContainEqual([3, 'ready'])
+
+    await file.getByRole('button', { name: /^Delete from the disk/ }).click()
+    const confirm = page.getByRole('dialog', { name: /^Delete the file of / })
+    await confirm.getByText('it also leaves the list').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await confirm.getByRole('button', { name: 'Delete' }).click()
+    await expect.poll(() => page.getByRole('cell', { name: /qwen3:1\.7b/ }).count()).toBe(0)
+    expect(existsSync(join(app.home, 'models', path))).toBe(false)
+    expect(problems).toEqual([])
+    await close()
+  })
+
+  test('a file of the user is not deleted', async () => {
+    const reply = await fetch(`${app.url}/api/model-file?model=own`, { method: 'DELETE' })
+    expect([reply.status, await reply.text()]).toEqual([400, expect.stringContaining('is a file of your own')])
+    expect((await modelsOf(app)).map(({ id }) => id)).toContain('own')
   })
 
   test('a failure can be tried again, or dismissed', async () => {

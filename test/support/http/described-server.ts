@@ -30,6 +30,8 @@ export const refused: Readonly<Record<string, number>> = {
   'DELETE /api/delete': 403,
   // The query names nothing.
   'DELETE /v1/models': 400,
+  'GET /api/model-file': 400,
+  'DELETE /api/model-file': 400,
   'GET /v1/stream': 400,
   'DELETE /v1/stream': 400,
   // No tool has made a file, and no call waits.

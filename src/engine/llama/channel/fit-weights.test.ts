@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fitWeights } from './fit-weights.ts'
+import { bytesOnGpu, fitWeights } from './fit-weights.ts'
 
 const rest = { outputBytes: 10, contextBytesOfLayer: 1, workBytes: 5 }
 /** Four layers of 20 bytes, of which experts have 15. */
@@ -18,4 +18,8 @@ test.each([
   ['three layers of a model without experts fit', dense, 80, { gpuLayers: 4, experts: 0, gpuBytes: 78 }],
 ])('where %s, the weights are placed so', (_, weights, bytes, fit) => {
   expect(fitWeights(weights, room(bytes))).toEqual(fit)
+})
+
+test('a number of layers takes the memory of the output, then of the last layers', () => {
+  expect([0, 1, 4, 5, 99].map((layers) => bytesOnGpu(dense, layers))).toEqual([0, 15, 78, 99, 99])
 })

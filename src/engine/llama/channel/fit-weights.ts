@@ -44,6 +44,13 @@ export function fitWeights({ layers, outputBytes, contextBytesOfLayer, workBytes
     : { gpuLayers: gpuLayers + 1, experts, gpuBytes: taken + workBytes }
 }
 
+/** The memory that a number of layers take: llama.cpp moves the output first, then the layers from the last on. */
+export function bytesOnGpu({ layers, outputBytes, contextBytesOfLayer, workBytes }: Weights, gpuLayers: number): number {
+  if (gpuLayers === 0) return 0
+  const moved = layers.slice(Math.max(0, layers.length - (gpuLayers - 1)))
+  return outputBytes + sum(moved.map(({ bytes }) => bytes + contextBytesOfLayer)) + workBytes
+}
+
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }

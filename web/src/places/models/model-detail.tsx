@@ -9,6 +9,7 @@ import { Fact, Id } from '../../ui/facts.tsx'
 import { formatBytes, formatCount, formatTime, fullTime, plural } from '../../ui/numbers.ts'
 import { StateWord } from '../../ui/state-word.tsx'
 import { Failure } from '../../ui/states.tsx'
+import { ModelFile } from './model-file.tsx'
 
 const texts = placeTexts.models
 
@@ -49,6 +50,7 @@ export function ModelDetail({ model, nowMs }: { readonly model: Model; readonly 
           </Fact>
         )}
       </dl>
+      {file !== undefined && allows('admin') && <ModelFile key={model.id} model={model} />}
       {model.servers !== undefined && <Servers model={model.id} servers={model.servers} />}
     </>
   )
