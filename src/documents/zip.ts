@@ -20,15 +20,15 @@ export function isZip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4
 }
 
-/** Reads the directory of a ZIP file. All entries together unpack to at most `maxUnpackedBytes`. */
-export function openZip(bytes: Uint8Array): Zip {
+/** Reads the directory of a ZIP file. All texts together unpack to at most `maxBytes`. */
+export function openZip(bytes: Uint8Array, maxBytes = maxUnpackedBytes): Zip {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const entries = readDirectory(bytes, view)
   let totalBytes = 0
   const count = (sizeBytes: number) => {
     totalBytes += sizeBytes
-    if (totalBytes <= maxUnpackedBytes) return
-    throw new DocumentProblem('too-large', `unpacks to more than ${maxUnpackedBytes / 1e6} MB, so it is not read`)
+    if (totalBytes <= maxBytes) return
+    throw new DocumentProblem('too-large', `unpacks to more than ${maxBytes / 1e6} MB, so it is not read`)
   }
   const text = async (name: string) => {
     const entry = entries.get(name)

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { zipFile } from '../../support/documents/zip-file.ts'
 import { answers, facts, write } from '../../support/page/chat-words.ts'
 import { storeAsBefore } from '../../support/page/kept.ts'
 import { chromium, hint } from '../../support/page/open-page.ts'
@@ -115,7 +116,12 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
     await other.goto(url())
     await importFile(other, [conversation('other', { title: 'of another tab' })])
     await importFile(page, [conversation('same', { title: 'same again' }), conversation('other', { title: 'other again' })])
-    const all = ['of another tab', 'of the same file', 'other again', 'same', 'same again']
+    const said = { id: 'u', parent: null, message: { author: { role: 'user' }, content: { parts: ['Hi'] } } }
+    const ofChatgpt = [{ id: 'same', title: 'of a ZIP', mapping: { u: said } }]
+    const buffer = zipFile({ 'chat.html': '<p>', 'conversations.json': JSON.stringify(ofChatgpt) })
+    const input = page.locator('.conversations input[type=file]')
+    await input.setInputFiles({ name: 'export.zip', mimeType: 'application/zip', buffer })
+    const all = ['of a ZIP', 'of another tab', 'of the same file', 'other again', 'same', 'same again']
     await expect.poll(() => stored(page)).toEqual(all)
     await close()
   })

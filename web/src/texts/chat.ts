@@ -15,6 +15,7 @@ export const chatTexts = {
   exportAll: 'Export all',
   exportOne: 'Export',
   import: 'Import',
+  notImported: (name: string, problem: string) => `${plainName(name)} ${problem}; nothing was imported.`,
   imported: (count: number) => `Imported ${plural(count, 'conversation')}`,
   delete: 'Delete',
   deleteOf: (title: string) => `Delete ${plainName(title)}`,

@@ -27,7 +27,7 @@ export function ConversationList({ current, onPick }: { readonly current: readon
     if (chosen === undefined) return
     try {
       const { readFile } = await import('./formats/read-file.ts')
-      const imported = readFile(await chosen.text())
+      const imported = await readFile(chosen)
       await take(imported)
       say(chatTexts.imported(imported.length))
     } catch (error) {
@@ -87,7 +87,7 @@ export function ConversationList({ current, onPick }: { readonly current: readon
         <input
           ref={file}
           type="file"
-          accept=".json,application/json"
+          accept=".json,.zip,application/json,application/zip"
           class="unseen"
           tabIndex={-1}
           aria-label={chatTexts.import}

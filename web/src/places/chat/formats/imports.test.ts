@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { zipFile } from '../../../../../test/support/documents/zip-file.ts'
 import { pathOf } from '../conversation.ts'
-import { readFile } from './read-file.ts'
+import { conversationsIn, readFile } from './read-file.ts'
 
 const said = (id: string, role: string, parent: string | null, content: object, more: object = {}) => ({
   id,
@@ -70,7 +71,7 @@ const ofOpenWebui = {
 
 describe('conversations of other programs', () => {
   test('ChatGPT: both branches, with reasoning and calls of tools; hidden messages are left out', () => {
-    const [made, ...others] = readFile(JSON.stringify([ofChatgpt, { ...ofChatgpt, mapping: {} }]))
+    const [made, ...others] = conversationsIn(JSON.stringify([ofChatgpt, { ...ofChatgpt, mapping: {} }]))
     expect(others).toEqual([])
     expect(made).toMatchObject({ id: ofChatgpt.conversation_id, title: 'Tides', isPinned: true, createdAtMs: 1_700_000_000_250 })
     expect(Object.keys(made?.messages ?? {}).sort()).toEqual(['a1', 'a2', 'u'])
@@ -89,7 +90,7 @@ describe('conversations of other programs', () => {
   })
 
   test('Open WebUI: both branches, with pictures, reasoning, calls of tools and failures', () => {
-    const [made] = readFile(JSON.stringify([ofOpenWebui]))
+    const [made] = conversationsIn(JSON.stringify([ofOpenWebui]))
     expect(made).toMatchObject({
       id: ofOpenWebui.id,
       isPinned: true,
@@ -124,11 +125,26 @@ describe('conversations of other programs', () => {
     [{ mapping: { a: said('a', 'user', 'a', text('hi')) }, current_node: 'a' }],
     [{ chat: { history: { currentId: 'a', messages: { a: { parentId: 'a', role: 'user', content: 'hi' }, b: null } } } }],
   ])('%j is read, although its messages form a circle or are none', (value) => {
-    const [made] = readFile(JSON.stringify(value))
+    const [made] = conversationsIn(JSON.stringify(value))
     expect(Object.values(made?.messages ?? {}).map((each) => each.text)).toEqual(['hi'])
   })
 
+  test('ChatGPT: the ZIP has its conversations in one file or several, beside others', async () => {
+    const other = { ...ofChatgpt, conversation_id: 'other' }
+    const zipped = (entries: Readonly<Record<string, string>>) =>
+      readFile(new File([new Uint8Array(zipFile(entries))], 'export.zip'))
+    const entries = {
+      'chat.html': '<p>',
+      'conversations-000.json': JSON.stringify([ofChatgpt]),
+      'conversations-001.json': JSON.stringify([other]),
+      'shared_conversations.json': '[]',
+    }
+    expect((await zipped(entries)).map(({ id }) => id)).toEqual([ofChatgpt.conversation_id, 'other'])
+    await expect(zipped({ 'chat.html': '' })).rejects.toThrow('export.zip has no conversations.json')
+    expect(await readFile(new File([JSON.stringify(other)], 'c.json'))).toHaveLength(1)
+  })
+
   test('a file of neither is refused', () => {
-    expect(() => readFile('[{"title":"x"}]')).toThrow(/has no conversations/)
+    expect(() => conversationsIn('[{"title":"x"}]')).toThrow(/has no conversations/)
   })
 })
