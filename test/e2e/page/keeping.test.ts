@@ -13,9 +13,9 @@ describe.skipIf(chromium === undefined)(`what a person does with conversations, 
     await facts(page).nth(nth).waitFor()
   }
   const texts = (page: Page) => page.locator('article.user .user-text, article.answer .md').allTextContents()
-  const about = (page: Page, title: string) => page.getByRole('button', { name: `Title, pin and exports of ${title}` })
+  const about = (page: Page, title: string) => page.getByRole('button', { name: `Title, folder and exports of ${title}` })
 
-  test('renames and pins a conversation, for all tabs and after a reload', async () => {
+  test('renames and pins a conversation and puts others into a folder, for all tabs and after a reload', async () => {
     const { page, context, close } = await open()
     await ask(page, 'first', 0)
     await page.getByRole('button', { name: 'New chat' }).click()
@@ -29,8 +29,23 @@ describe.skipIf(chromium === undefined)(`what a person does with conversations, 
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     const titles = (of: Page) => of.locator('a.conversation .clip').allTextContents()
     await expect.poll(() => titles(other)).toEqual(['Steam engines', 'second'])
+    await page.getByRole('button', { name: 'New chat' }).click()
+    await ask(page, 'third', 0)
+    await about(page, 'second').click()
+    await page.getByRole('combobox', { name: 'Folder' }).fill(' Work ')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await expect.poll(() => titles(other)).toEqual(['Steam engines', 'second', 'third'])
     await page.reload()
-    await expect.poll(() => titles(page)).toEqual(['Steam engines', 'second'])
+    await expect.poll(() => titles(page)).toEqual(['Steam engines', 'second', 'third'])
+    const inside = page.getByRole('link', { name: /^second/ })
+    expect(await inside.isVisible()).toBe(false)
+    await page.getByText('Work (1)').click()
+    await inside.waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await about(page, 'second').click()
+    await page.getByRole('combobox', { name: 'Folder' }).fill('')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await expect.poll(() => page.getByText('Work (1)').count()).toBe(0)
     await close()
   })
 

@@ -23,9 +23,11 @@ export const chatTexts = {
   deleteWhat: (title: string, count: number) =>
     `"${plainName(title)}" has ${plural(count, 'message')}. They are in this browser only, and cannot be brought back.`,
   about: {
-    title: 'Title, pin and exports',
-    of: (title: string) => `Title, pin and exports of ${plainName(title)}`,
+    title: 'Title, folder and exports',
+    of: (title: string) => `Title, folder and exports of ${plainName(title)}`,
     name: 'Title',
+    folder: 'Folder',
+    noFolder: 'none',
     rename: 'Save',
     pin: 'Keep at the top of the list',
     kinds: { json: 'JSON', md: 'Markdown', html: 'HTML' },
@@ -41,6 +43,7 @@ export const chatTexts = {
     save: 'Save as preset',
   },
   pinned: 'pinned',
+  folder: (name: string, count: number) => `${plainName(name)} (${formatCount(count)})`,
   deleteMessage: 'Delete this message',
   deleteMessageTitle: 'Delete this message?',
   deleteMessageWhat: 'It cannot be brought back.',

@@ -2,9 +2,9 @@ import type { Signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import { chatTexts } from '../../texts/chat.ts'
 import { Dialog } from '../../ui/dialog.tsx'
-import type { Conversation } from './conversation.ts'
+import { type Conversation, foldersOf } from './conversation.ts'
 import { type ExportKind, exportKinds, exportTo } from './export.ts'
-import { change } from './library.ts'
+import { change, conversations } from './library.ts'
 
 const texts = chatTexts.about
 
@@ -16,11 +16,14 @@ export function ConversationDialog({
   readonly conversation: Signal<Conversation>
   readonly onClose: () => void
 }) {
-  const [title, setTitle] = useState(conversation.value.title)
-  const { isPinned = false } = conversation.value
-  const rename = (event: Event) => {
+  const { isPinned = false, ...before } = conversation.value
+  const [title, setTitle] = useState(before.title)
+  const [folder, setFolder] = useState(before.folder ?? '')
+  const save = (event: Event) => {
     event.preventDefault()
-    if (title.trim() !== '') change(conversation, { ...conversation.value, title: title.trim() })
+    const { folder: _, ...others } = conversation.value
+    const moved = folder.trim() === '' ? others : { ...others, folder: folder.trim() }
+    change(conversation, { ...moved, title: title.trim() || moved.title })
     onClose()
   }
   const pin = (pinned: boolean) => {
@@ -33,11 +36,26 @@ export function ConversationDialog({
   }
   return (
     <Dialog title={texts.title} onClose={onClose}>
-      <form onSubmit={rename}>
+      <form onSubmit={save}>
         <label class="labelled">
           <span>{texts.name}</span>
           <input class="field" autofocus value={title} onInput={(event) => setTitle(event.currentTarget.value)} />
         </label>
+        <label class="labelled">
+          <span>{texts.folder}</span>
+          <input
+            class="field"
+            list="folders"
+            placeholder={texts.noFolder}
+            value={folder}
+            onInput={(event) => setFolder(event.currentTarget.value)}
+          />
+        </label>
+        <datalist id="folders">
+          {foldersOf([...(conversations.value?.values() ?? [])].map((each) => each.value)).map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
         <label class="check">
           <input type="checkbox" checked={isPinned} onChange={(event) => pin(event.currentTarget.checked)} />
           {texts.pin}

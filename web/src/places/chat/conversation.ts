@@ -88,6 +88,8 @@ export type Conversation = {
   readonly title: string
   /** It stays at the top of the list. */
   readonly isPinned?: boolean
+  /** The name of its folder in the list. */
+  readonly folder?: string
   readonly createdAtMs: number
   readonly updatedAtMs: number
   readonly settings: Settings
@@ -207,7 +209,8 @@ export function branched(
   last: string | undefined,
   { id, nowMs }: { readonly id: string; readonly nowMs: number },
 ): Conversation {
-  const begun = { ...createConversation(id, nowMs, conversation.settings), title: conversation.title }
+  const { title, folder, settings } = conversation
+  const begun = { ...createConversation(id, nowMs, settings), title, ...(folder !== undefined && { folder }) }
   return pathOf(conversation, last).reduce((made, { parent: _, ...message }) => {
     const parent = pathOf(made).at(-1)?.id
     return { ...withMessage(made, { ...message, ...(parent !== undefined && { parent }) }), updatedAtMs: nowMs }
@@ -218,4 +221,9 @@ function titleOf({ text, attachments = [] }: Message): string {
   const line = text.trim().split('\n', 1)[0] ?? ''
   if (line === '') return attachments[0]?.name ?? ''
   return line.length <= 60 ? line : `${line.slice(0, 59).trimEnd()}…`
+}
+
+/** The names of folders, in their order. */
+export function foldersOf(conversations: readonly Conversation[]): readonly string[] {
+  return [...new Set(conversations.flatMap(({ folder }) => folder ?? []))].sort((a, b) => a.localeCompare(b))
 }

@@ -8,18 +8,18 @@ import { plainName } from '../../ui/names.ts'
 import { formatTime, fullTime } from '../../ui/numbers.ts'
 import { say } from '../../ui/said.tsx'
 import { running, stopAnswers } from './answers.ts'
-import { type Conversation, countOf } from './conversation.ts'
+import { type Conversation, countOf, foldersOf } from './conversation.ts'
 import { ConversationDialog } from './conversation-dialog.tsx'
 import { exportTo } from './export.ts'
 import { conversations, discard, take } from './library.ts'
 
-/** The conversations of this browser, newest first. */
+/** The conversations of this browser: pinned ones, folders, then the others, each the newest first. */
 export function ConversationList({ current, onPick }: { readonly current: readonly string[]; readonly onPick: () => void }) {
   const [leaving, setLeaving] = useState<Conversation | undefined>(undefined)
   const [about, setAbout] = useState<string | undefined>(undefined)
   const file = useRef<HTMLInputElement>(null)
   const words = (address.value.query.filter ?? '').toLowerCase()
-  const all = [...(conversations.value?.values() ?? [])].map((each) => each.value).sort(inOrder)
+  const all = [...(conversations.value?.values() ?? [])].map((each) => each.value).sort((a, b) => b.updatedAtMs - a.updatedAtMs)
   const found = all.filter((each) => words === '' || matches(each, words))
   const runs = new Set([...running.value.values()].map(({ conversation }) => conversation.peek().id))
   const subject = about === undefined ? undefined : conversations.value?.get(about)
@@ -34,10 +34,10 @@ export function ConversationList({ current, onPick }: { readonly current: readon
       say(describe(error))
     }
   }
-  return (
-    <section class="conversations" aria-label={chatTexts.list}>
+  const rows = (some: readonly Conversation[]) =>
+    some.length > 0 && (
       <ul>
-        {found.map((each) => (
+        {some.map((each) => (
           <li key={each.id}>
             <a
               href={linkTo('chat', [each.id])}
@@ -74,6 +74,24 @@ export function ConversationList({ current, onPick }: { readonly current: readon
           </li>
         ))}
       </ul>
+    )
+  return (
+    <section class="conversations" aria-label={chatTexts.list}>
+      <div class="conversations-room">
+        {rows(found.filter((each) => each.isPinned === true))}
+        {foldersOf(found).map((name) => {
+          const inside = found.filter(({ folder, isPinned }) => folder === name && isPinned !== true)
+          return (
+            inside.length > 0 && (
+              <details key={name} class="folder" open={words !== '' || inside.some(({ id }) => current.includes(id))}>
+                <summary>{chatTexts.folder(name, inside.length)}</summary>
+                {rows(inside)}
+              </details>
+            )
+          )
+        })}
+        {rows(found.filter(({ folder, isPinned }) => folder === undefined && isPinned !== true))}
+      </div>
       {found.length === 0 && (
         <p class="muted small conversations-none">{all.length === 0 ? chatTexts.none : chatTexts.noneFound}</p>
       )}
@@ -116,11 +134,9 @@ export function ConversationList({ current, onPick }: { readonly current: readon
   )
 }
 
-/** Pinned ones first, then the newest. */
-function inOrder(a: Conversation, b: Conversation): number {
-  return Number(b.isPinned ?? false) - Number(a.isPinned ?? false) || b.updatedAtMs - a.updatedAtMs
-}
-
-function matches({ title, messages }: Conversation, words: string): boolean {
-  return title.toLowerCase().includes(words) || Object.values(messages).some(({ text }) => text.toLowerCase().includes(words))
+function matches({ title, folder = '', messages }: Conversation, words: string): boolean {
+  return (
+    [title, folder].some((each) => each.toLowerCase().includes(words)) ||
+    Object.values(messages).some(({ text }) => text.toLowerCase().includes(words))
+  )
 }

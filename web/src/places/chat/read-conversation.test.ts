@@ -33,6 +33,7 @@ const answer: Message = {
 const good: Conversation = {
   id: 'c-1',
   title: 'Hello',
+  folder: 'Work',
   createdAtMs: 1,
   updatedAtMs: 2,
   settings: {

@@ -16,7 +16,7 @@ export function readConversation(value: unknown): Conversation | undefined {
 /** A conversation without its messages, and with any choice between them. */
 export function readHead(value: unknown): Omit<Conversation, 'messages'> | undefined {
   if (!isObject(value)) return undefined
-  const { id, title, isPinned, createdAtMs, updatedAtMs, settings, chosen } = value
+  const { id, title, isPinned, folder, createdAtMs, updatedAtMs, settings, chosen } = value
   // Addresses contain its id.
   if (typeof id !== 'string' || !/^[\w-]+$/.test(id)) return undefined
   const choices = Object.entries(isObject(chosen) ? chosen : {}).filter(
@@ -26,6 +26,7 @@ export function readHead(value: unknown): Omit<Conversation, 'messages'> | undef
     id,
     title: text(title) ?? '',
     ...(isPinned === true && { isPinned }),
+    ...(typeof folder === 'string' && folder !== '' && { folder }),
     createdAtMs: timeMs(createdAtMs) ?? 0,
     updatedAtMs: timeMs(updatedAtMs) ?? 0,
     settings: readSettings(isObject(settings) ? settings : {}),
