@@ -161,7 +161,8 @@ export class ModelSet {
     const { ownedBy, kind = kindOf(engine.facts), createdAtMs = model.createdAtMs, ...listed } = model.config?.listed ?? {}
     const { contextLength = listed.contextLength, modalities, mediaProblem, runsOn } = engine.facts
     const standIn = isAwaitingFile && engine.state.type === 'failed' ? this.#standInOf(id)?.id : undefined
-    const servers = engine.capabilities.fleet?.replicas()
+    const { fleet, services } = engine.capabilities
+    const servers = fleet?.replicas()
     return {
       id,
       aliases,
@@ -177,6 +178,7 @@ export class ModelSet {
       ...(modalities !== undefined && { modalities }),
       ...(mediaProblem !== undefined && { mediaProblem }),
       ...(runsOn !== undefined && { runsOn }),
+      ...(services !== undefined && { services: [...services.kinds] }),
       ...(servers !== undefined && { servers }),
       ...(model.versions !== undefined && { versions: model.versions }),
     }

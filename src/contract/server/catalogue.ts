@@ -1,6 +1,7 @@
 import type { EngineFacts, EngineState, ModelKind, ServerReport } from '../engine.ts'
 import type { ModelViewer } from '../principal.ts'
 import type { ModelVersion, ServedModel } from '../served-model.ts'
+import type { ServiceKind } from '../services.ts'
 
 /** A model as clients and operators see it. */
 export type ModelSummary = {
@@ -15,6 +16,8 @@ export type ModelSummary = {
   /** What it reads besides text, and why not more, as far as known. */
   readonly modalities?: NonNullable<EngineFacts['modalities']>
   readonly mediaProblem?: string
+  /** What its servers offer besides language. */
+  readonly services?: readonly ServiceKind[]
   /** What runs it in the place of the configured engine, and why. */
   readonly runsOn?: string
   readonly state: EngineState

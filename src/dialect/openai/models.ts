@@ -17,6 +17,7 @@ export type ModelEntry = Pick<
   | 'modalities'
   | 'mediaProblem'
   | 'runsOn'
+  | 'services'
 > & {
   readonly state: Pick<EngineState, 'type'>
   /** Absent: the model has no file here. */
@@ -26,7 +27,7 @@ export type ModelEntry = Pick<
 }
 
 /**
- * OpenAI's model object; `context_length`, `kind`, `state`, `aliases`, `media_problem` and `runs_on` are ours, `architecture` is OpenRouter's, and
+ * OpenAI's model object; `context_length`, `kind`, `state`, `aliases`, `media_problem`, `runs_on` and `services` are ours, `architecture` is OpenRouter's, and
  * the rest is Unsloth Studio's, and from `tags` on llama-server's.
  */
 export function encodeModel(entry: ModelEntry): Model {
@@ -40,6 +41,7 @@ export function encodeModel(entry: ModelEntry): Model {
     modalities,
     mediaProblem,
     runsOn,
+    services,
     state,
     file = {},
     isAdded,
@@ -58,6 +60,7 @@ export function encodeModel(entry: ModelEntry): Model {
     ...(modalities !== undefined && { architecture: { input_modalities: inputsOf(modalities), output_modalities: ['text'] } }),
     ...(mediaProblem !== undefined && { media_problem: mediaProblem }),
     ...(runsOn !== undefined && { runs_on: runsOn }),
+    ...(services !== undefined && { services: [...services] }),
     state: state.type,
     loaded: state.type === 'ready',
     aliases,

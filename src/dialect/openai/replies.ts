@@ -57,6 +57,7 @@ const modelShape = {
   architecture: object({ input_modalities: texts, output_modalities: texts }).optional(),
   media_problem: text.optional(),
   runs_on: text.optional(),
+  services: texts.optional(),
   state: text,
   loaded: flag,
   aliases: texts,

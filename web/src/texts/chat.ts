@@ -99,6 +99,9 @@ export const chatTexts = {
   recordedName: 'Recording.wav',
   recordedTime: (seconds: number) => `${seconds} s`,
   notRecorded: (why: string) => `Nothing was recorded: ${why}`,
+  readAloud: (model: string | undefined) =>
+    model === undefined ? 'Read aloud with a voice of this device' : `Read aloud with ${plainName(model)}`,
+  stopReading: 'Stop reading',
   useInstead: (model: string) => `Use ${plainName(model)}`,
   tooLarge: (name: string) => `${plainName(name)} is larger than 20 MB, and was not attached.`,
   unread: (model: string, kind: 'image' | 'audio', problem?: string) =>

@@ -17,6 +17,7 @@ const line = (d: string) => () => (
 /** Drawn for this page: 18 px, one stroke. */
 export const icons = {
   microphone: line('M9 2.5a2 2 0 0 1 2 2v4a2 2 0 0 1-4 0v-4a2 2 0 0 1 2-2zM4.5 8.5a4.5 4.5 0 0 0 9 0M9 13v2.5'),
+  speaker: line('M3 7v4h2.5L9 14V4L5.5 7zM11.5 6.5a3.5 3.5 0 0 1 0 5M13.5 4.5a6.4 6.4 0 0 1 0 9'),
   chat: line('M3 4.5h12v8H8L4.5 15v-2.5H3z'),
   models: line('M9 2.5 15 5.75v6.5L9 15.5l-6-3.25v-6.5zM3.2 5.9 9 9l5.8-3.1M9 9v6.3'),
   activity: line('M2 9.5h3l2-5.5 4 10 2-4.5h3'),

@@ -20,6 +20,7 @@ import { change } from './library.ts'
 import { Markdown } from './markdown/markdown.tsx'
 import { bodyOf } from './request.ts'
 import { TokenView } from './token-view.tsx'
+import { ReadButton } from './voice/read-button.tsx'
 
 type MessageProps = {
   readonly conversation: Signal<Conversation>
@@ -211,6 +212,7 @@ function Answer({ conversation, message: kept, isLast, model, onBranch, onCompar
         <div class="actions">
           <Branches conversation={conversation} message={kept} />
           <CopyButton text={text} what={chatTexts.copyMessage} />
+          {text !== '' && <ReadButton id={kept.id} />}
           <Action name={chatTexts.regenerate} icon="again" onClick={again} />
           <Action name={chatTexts.editAnswer} icon="edit" onClick={() => setEditing(true)} />
           <Action name={chatTexts.branch} word={chatTexts.branchWord} icon="branch" onClick={() => onBranch(kept)} />

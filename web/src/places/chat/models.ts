@@ -13,16 +13,21 @@ export type Model = {
   readonly architecture?: { readonly input_modalities: readonly string[] }
   /** Why it reads no pictures and sounds, and what to do. */
   readonly media_problem?: string
+  /** What it offers besides language. */
+  readonly services?: readonly string[]
 }
 
 /** The models for chat; undefined until the server has answered, a failure if it did not. */
 export const models = signal<readonly Model[] | undefined>(undefined)
+/** The model that speaks; undefined: none does. */
+export const speaker = signal<string | undefined>(undefined)
 export const modelsProblem = signal<unknown>(undefined)
 
 export async function readModels(): Promise<void> {
   try {
     const { data } = await call<{ readonly data: readonly Model[] }>('v1/models')
     models.value = data.filter(({ kind }) => kind === undefined || !/embed|rerank|speech|image/.test(kind))
+    speaker.value = data.find(({ services }) => services?.includes('speech') === true)?.id
     modelsProblem.value = undefined
   } catch (error) {
     modelsProblem.value = error
