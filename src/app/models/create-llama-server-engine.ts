@@ -55,9 +55,10 @@ export function createLlamaServer(
       const plan = { ...planOf(config, files), binary, ...named }
       const room = sharing.room()
       const withCache = async (complete: ServerPlan): Promise<ServerPlan> => {
-        if (!(await knowsArgument(binary, '--cache-ram'))) return complete
         const { bytes } = await serverNeed(complete)
-        return { ...complete, promptCacheBytes: promptCacheBytes(room.budgetBytes - bytes) }
+        const cacheBytes = promptCacheBytes(room.budgetBytes - bytes)
+        if (cacheBytes === undefined || !(await knowsArgument(binary, '--cache-ram'))) return complete
+        return { ...complete, promptCacheBytes: cacheBytes }
       }
       if (config.contextLength !== undefined) return withCache({ ...plan, contextLength: config.contextLength })
       const freeBytes = config.gpuLayers === 0 ? 0 : await freeDeviceBytes(binary)

@@ -31,7 +31,7 @@ const idleGraceMs = 1000
 const workerBytes = 180e6
 const serverBytes = 40e6
 /** llama-server's own default. */
-const mostPromptBytes = 8 * 2 ** 30
+const usualPromptBytes = 8 * 2 ** 30
 
 export function shareMemory({ memory }: Pick<LoadedConfig, 'memory'>, log: Logger): MemorySharing {
   const residency = new ModelMemory({
@@ -73,9 +73,10 @@ export function serverNeed(plan: ServerPlan): Promise<MemoryNeed> {
   return memoryNeed(planOf(plan))
 }
 
-/** The memory in which a llama-server keeps prompts besides its slots, if its model leaves this much of the budget. */
-export function promptCacheBytes(spareBytes: number): number {
-  return Math.floor(Math.max(0, Math.min(mostPromptBytes, spareBytes / 2)))
+/** The memory in which a llama-server keeps prompts besides its slots, if its model leaves this much of the budget; undefined: its default. */
+export function promptCacheBytes(spareBytes: number): number | undefined {
+  const bytes = Math.floor(Math.max(0, spareBytes / 2))
+  return bytes < usualPromptBytes ? bytes : undefined
 }
 
 /** The context of a model whose configuration names none. */
