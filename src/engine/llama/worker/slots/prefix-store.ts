@@ -107,9 +107,10 @@ export class PrefixStore {
     if (owner === undefined || sequence.isPending || !isWorthSaving({ owner, tokens }, replacement)) return
     try {
       const sizeBytes = await sequence.stateBytes()
-      if (sizeBytes > process.availableMemory()) throw new Error(`it has ${sizeBytes} bytes, and less memory is free`)
+      const fits = sizeBytes <= this.#memoryBytes
+      if (!fits && this.#disk === undefined) return
       const cut = cutState(await sequence.readState())
-      if (sizeBytes > this.#memoryBytes) {
+      if (!fits) {
         await this.#disk?.add({ owner, usedAtMs, cut })
         return
       }
