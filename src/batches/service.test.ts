@@ -122,7 +122,7 @@ async function open({ send, slots = 2, onStore, ...given }: Given) {
   return { batches, create, run, ended, stateOf, textOf, sent, failures, store }
 }
 
-async function* toStream(pieces: readonly Buffer[]) {
+async function* toStream<T>(pieces: readonly T[]) {
   yield* pieces
 }
 
@@ -246,7 +246,7 @@ describe('a batch', () => {
     const given = {
       endpoint: '/v1/messages',
       windowMs: dayMs,
-      requests: [{ customId: 'one', body: bodyOf('one') }],
+      requests: toStream([{ customId: 'one', body: bodyOf('one') }]),
       nameOf: () => '',
     }
     const { leaseUntilMs: _, ...batch } = await batches.createFromRequests(ann, given)

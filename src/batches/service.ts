@@ -3,16 +3,13 @@ import { AppError } from '../contract/errors.ts'
 import type { Principal } from '../contract/principal.ts'
 import type { Batch, BatchForm, BatchLine, EndedLine } from '../contract/server/batches.ts'
 import type { Metadata } from '../contract/store.ts'
-import type { BatchDeps } from './deps.ts'
+import { type BatchDeps, leaseMs } from './deps.ts'
 import { refuseModelFor } from './models.ts'
 import { LineCheck } from './read-lines.ts'
 import { BatchRunner } from './runner.ts'
-import { cancelling, hasEnded, openLines } from './states.ts'
+import { begun, cancelling, hasEnded, openLines } from './states.ts'
+import { pageBytes, pageLines } from './transitions.ts'
 
-/** How long the requests of a batch may take to be stored. */
-const storedWithinMs = 300_000
-/** Lines for one call of the store. */
-const pageLines = 500
 const ids: Readonly<Record<BatchForm, string>> = { openai: 'batch_', anthropic: 'msgbatch_' }
 const noCounts = { total: 0, succeeded: 0, errored: 0, cancelled: 0, expired: 0 }
 const noUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
@@ -25,11 +22,11 @@ export type FileBatch = {
   readonly metadata?: Metadata
 }
 
-/** Requests that came with their batch, as the caller sent them. */
+/** Requests that come with their batch, as the caller sends them. */
 export type RequestBatch = {
   readonly endpoint: string
   readonly windowMs: number
-  readonly requests: readonly { readonly customId: unknown; readonly body: unknown }[]
+  readonly requests: AsyncIterable<{ readonly customId: unknown; readonly body: unknown }>
   /** The caller's name of a request's field. */
   nameOf(index: number, field: string): string
 }
@@ -69,34 +66,43 @@ export class Batches {
   async createFromRequests(principal: Principal, { endpoint, windowMs, requests, nameOf }: RequestBatch): Promise<Batch> {
     const { store, maxLineBytes, wallClock } = this.#deps
     const check = new LineCheck({ endpoint, maxLineBytes, refuseModel: refuseModelFor(this.#deps, principal) })
-    const lines: BatchLine[] = []
-    const faults: { readonly message: string; readonly param: string }[] = []
-    for (const [index, request] of requests.entries()) {
-      const read = await check.check({ ...request, bodyName: 'params' }, index + 1)
-      if ('line' in read) lines.push(read.line)
-      else {
-        const param = nameOf(index, read.fault.param ?? '')
-        faults.push({ param, message: `${param}: ${read.fault.message}` })
-      }
-    }
-    const [first] = faults
-    if (first !== undefined) {
-      const more = faults.length > 5 ? `; and ${faults.length - 5} more` : ''
-      const message = faults.slice(0, 5).map((fault) => fault.message)
-      throw new AppError('invalid-request', `${message.join('; ')}${more}`, { param: first.param })
-    }
     // Nobody runs it before all of its lines are there; if this process dies before, it fails.
-    const lease = { state: 'validating' as const, leaseUntilMs: wallClock() + storedWithinMs }
-    const batch: Batch = { ...this.#newBatch(principal, 'anthropic', windowMs), endpoint, ...lease }
+    const held = () => ({ state: 'validating' as const, leaseUntilMs: wallClock() + leaseMs })
+    const batch: Batch = { ...this.#newBatch(principal, 'anthropic', windowMs), endpoint, ...held() }
     await store.create(batch)
-    for (let start = 0; start < lines.length; start += pageLines)
-      await store.addLines(batch.id, lines.slice(start, start + pageLines))
-    const begunBatch = await store.change(batch.id, ({ leaseUntilMs: _, ...rest }) => ({
-      ...rest,
-      state: 'running',
-      counts: { ...rest.counts, total: lines.length },
-      times: { runningMs: wallClock() },
-    }))
+    const hold = (now: Batch) => (now.state === 'validating' ? { ...now, ...held() } : undefined)
+    const holding = setInterval(() => store.change(batch.id, hold).catch(() => undefined), leaseMs / 4)
+    let total = 0
+    try {
+      let waiting: BatchLine[] = []
+      let waitingBytes = 0
+      const faults: { readonly message: string; readonly param: string }[] = []
+      const write = async () => {
+        await store.addLines(batch.id, waiting)
+        waiting = []
+        waitingBytes = 0
+      }
+      for await (const request of requests) {
+        total += 1
+        const read = await check.check({ ...request, bodyName: 'params' }, total)
+        if ('fault' in read) {
+          const param = nameOf(total - 1, read.fault.param ?? '')
+          faults.push({ param, message: `${param}: ${read.fault.message}` })
+        } else if (faults.length === 0) {
+          waiting.push(read.line)
+          waitingBytes += read.line.body.length
+          if (waiting.length >= pageLines || waitingBytes >= pageBytes) await write()
+        }
+      }
+      if (faults.length > 0) throw refusalOf(faults)
+      await write()
+    } catch (error) {
+      await store.delete(principal.id, batch.id)
+      throw error
+    } finally {
+      clearInterval(holding)
+    }
+    const begunBatch = await store.change(batch.id, (now) => begun(now, total, wallClock()))
     this.#runner.wake()
     return begunBatch ?? batch
   }
@@ -163,4 +169,10 @@ export class Batches {
       usage: noUsage,
     }
   }
+}
+
+function refusalOf(faults: readonly { readonly message: string; readonly param: string }[]): AppError {
+  const more = faults.length > 5 ? `; and ${faults.length - 5} more` : ''
+  const message = faults.slice(0, 5).map((fault) => fault.message)
+  return new AppError('invalid-request', `${message.join('; ')}${more}`, { param: faults[0]?.param ?? 'requests' })
 }

@@ -25,6 +25,8 @@ declare module 'fastify' {
     servesWhileDraining?: boolean
     /** The body may be `multipart/form-data`, which the handler reads while it arrives. */
     takesUploads?: boolean
+    /** The body is JSON that the handler reads while it arrives. */
+    readsBody?: boolean
     /** A body of any content type is read as JSON: this route's clients may be shell scripts. */
     takesAnyType?: boolean
     /** The route is served under any host name: probes of containers send that of a service. */

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { isObject } from '../../base/json.ts'
+import { parseExactly } from '../../base/parse-exactly.ts'
+import { AppError } from '../../contract/errors.ts'
 import { type Batch, type EndedLine, endedStates } from '../../contract/server/batches.ts'
 import { looseObject } from '../wire/first-fault.ts'
+import { invalid } from '../wire/invalid.ts'
 import { unknownNames } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { pageOf } from './files.ts'
@@ -17,16 +20,23 @@ export const newMessageBatchSchema = looseObject({
     .max(maxRequests, { error: requestsError }),
 })
 
-/** The requests as they were sent; their fields are checked with the models. `ignored`: unknown fields beside them. Throws `invalid-request`. */
-export function decodeNewMessageBatch(body: unknown) {
-  const wire = validate(newMessageBatchSchema, body)
-  const ignored = new Set(unknownNames(newMessageBatchSchema, wire))
-  const requests = wire.requests.map((request) => {
-    const { custom_id: customId, params, ...others } = isObject(request) ? request : {}
-    for (const name of Object.keys(others)) ignored.add(`requests[].${name}`)
-    return { customId, body: params }
-  })
-  return { requests, ignored: [...ignored] }
+/** A request of a batch as it was sent; its fields are checked with the model. `index` begins with 0. Throws `invalid-json` and `invalid-request`. */
+export function decodeBatchRequest(text: string, index: number) {
+  if (index >= maxRequests) throw invalid('requests', `requests: expected ${requestsError}`)
+  let request: unknown
+  try {
+    request = parseExactly(text)
+  } catch {
+    throw new AppError('invalid-json', `the body is not valid JSON: requests[${index}] cannot be read`)
+  }
+  const { custom_id: customId, params, ...others } = isObject(request) ? request : {}
+  return { customId, body: params, ignored: Object.keys(others).map((name) => `requests[].${name}`) }
+}
+
+/** Checks the body without its requests. Returns unknown fields. Throws `invalid-request`. */
+export function checkNewMessageBatch(rest: unknown, requestCount: number): readonly string[] {
+  const body = isObject(rest) && requestCount > 0 ? { ...rest, requests: [{}] } : rest
+  return unknownNames(newMessageBatchSchema, validate(newMessageBatchSchema, body))
 }
 
 /** `resultsUrl`: of the results, once there are any. */

@@ -9,7 +9,9 @@ export function addBodyParsers(app: FastifyInstance, options: BodyReaderOptions)
   app.addContentTypeParser('application/json', (request, payload, done) => {
     if (request.routeOptions.config.isBodyLenient === true) return readBody(request, payload, orNoBody(request, done))
     const encoding = request.headers['content-encoding'] ?? 'identity'
-    if (encoding === 'identity') return readBody(request, payload, done)
+    if (encoding === 'identity') {
+      return request.routeOptions.config.readsBody === true ? done(null, payload) : readBody(request, payload, done)
+    }
     const message = `the content encoding '${encoding}' is not supported; send the body uncompressed`
     done(new AppError('unsupported-media-type', message))
   })

@@ -54,8 +54,9 @@ export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDep
     done()
   })
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    // Forms are not stored, and may be large.
-    if (isKept(request) && request.routeOptions.config.takesUploads !== true) {
+    // What a handler reads while it arrives is not stored, and may be large.
+    const { takesUploads, readsBody } = request.routeOptions.config
+    if (isKept(request) && takesUploads !== true && readsBody !== true) {
       const pieces: Buffer[] = []
       bodies.set(request, pieces)
       payload.on('data', (piece: Buffer) => pieces.push(piece))

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { parseExactly } from '../../base/parse-exactly.ts'
 import type { Batch } from '../../contract/server/batches.ts'
 import {
-  decodeNewMessageBatch,
+  checkNewMessageBatch,
+  decodeBatchRequest,
   encodeDeletedMessageBatch,
   encodeMessageBatch,
   encodeMessageBatchList,
@@ -11,6 +11,8 @@ import {
 } from '../../dialect/anthropic/batches.ts'
 import { encodeAnthropicError, requestIdHeader } from '../../dialect/anthropic/errors.ts'
 import { callerOf } from '../access/caller.ts'
+import type { BodyRoom } from '../body/body-room.ts'
+import { readList } from '../body/read-list.ts'
 import { takeBody } from '../body/take-body.ts'
 import { addIgnored } from '../reply/reply-headers.ts'
 import { type BatchRouteDeps, batchesOf } from '../run/batches.ts'
@@ -21,9 +23,19 @@ type WithId = { readonly Params: { readonly id: string } }
 
 const path = '/v1/messages/batches'
 const dayMs = 86_400_000
+/** Anthropic's limit. */
+const maxBodyBytes = 256 * 1024 * 1024
+
+type MessageBatchDeps = BatchRouteDeps &
+  Pick<Listening, 'basePath'> & {
+    readonly room: BodyRoom
+    /** The limit of a request. */
+    readonly bodyLimitBytes: number
+  }
 
 /** Anthropic's batches of Messages. */
-export function addMessageBatchRoutes(app: FastifyInstance, deps: BatchRouteDeps & Pick<Listening, 'basePath'>): void {
+export function addMessageBatchRoutes(app: FastifyInstance, deps: MessageBatchDeps): void {
+  const { room, bodyLimitBytes: itemBytes } = deps
   const config = { scope: 'inference', encodeError: encodeAnthropicError } as const
   const onRequest = ({ id }: FastifyRequest, reply: FastifyReply, done: () => void) => {
     reply.header(requestIdHeader, id)
@@ -34,13 +46,26 @@ export function addMessageBatchRoutes(app: FastifyInstance, deps: BatchRouteDeps
   const encode = (batch: Batch, { protocol, host }: FastifyRequest) =>
     encodeMessageBatch(batch, `${protocol}://${host}${deps.basePath ?? ''}${path}/${batch.id}/results`)
 
-  app.post(path, route, async (request, reply) => {
-    const { body, exactBody } = takeBody(request)
-    const { requests, ignored } = decodeNewMessageBatch(exactBody === undefined ? body : parseExactly(exactBody))
-    addIgnored(reply, ignored)
+  app.post(path, { ...route, config: { ...config, readsBody: true } }, async (request, reply) => {
+    const batches = batchesOf(deps)
+    const ignored = new Set<string>()
+    let besides: readonly string[] = []
+    async function* requests() {
+      let count = 0
+      for await (const piece of readList(request, 'requests', { itemBytes, totalBytes: maxBodyBytes, room })) {
+        if ('item' in piece) {
+          const decoded = decodeBatchRequest(piece.item, count)
+          for (const name of decoded.ignored) ignored.add(name)
+          count += 1
+          yield decoded
+        } else besides = checkNewMessageBatch(piece.rest, count)
+      }
+    }
     const nameOf = (index: number, field: string) => `requests[${index}].${field}`
-    const given = { endpoint: '/v1/messages', windowMs: dayMs, requests, nameOf }
-    return encode(await batchesOf(deps).createFromRequests(callerOf(request), given), request)
+    const given = { endpoint: '/v1/messages', windowMs: dayMs, requests: requests(), nameOf }
+    const batch = await batches.createFromRequests(callerOf(request), given)
+    addIgnored(reply, [...besides, ...ignored])
+    return encode(batch, request)
   })
   app.get<{ Querystring: Query }>(path, route, async (request) => {
     const batches = await batchesOf(deps).list(callerOf(request).id, 'anthropic')

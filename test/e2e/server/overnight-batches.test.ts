@@ -31,6 +31,7 @@ describe('batches', () => {
   beforeAll(async () => {
     app = await startApp({
       storage: {},
+      server: { bodyLimitBytes: 20_000 },
       models: [{ id: 'scripted', engine: 'fake', script: 'from-request', slots: 4 } as never],
     })
     openai = new OpenAI({ baseURL: `${app.url}/v1`, apiKey: 'none' })
@@ -187,6 +188,20 @@ describe('batches', () => {
     await expect(openai.batches.retrieve(batch.id)).rejects.toMatchObject({ status: 404 })
     expect(await anthropic.messages.batches.delete(batch.id)).toEqual({ id: batch.id, type: 'message_batch_deleted' })
     await expect(anthropic.messages.batches.retrieve(batch.id)).rejects.toMatchObject({ status: 404 })
+  })
+
+  test('Messages may be larger together than one request, which has its limit', async () => {
+    const requests = Array.from({ length: 400 }, (_, index) => ({
+      custom_id: `${index}`,
+      params: { model: 'scripted', max_tokens: 5, messages: [{ role: 'user' as const, content: `Text ${index}.` }] },
+    }))
+    const { id } = await anthropic.messages.batches.create({ requests })
+    await until(async () => (await anthropic.messages.batches.retrieve(id)).processing_status === 'ended')
+    expect((await anthropic.messages.batches.retrieve(id)).request_counts.succeeded).toBe(400)
+    const long = { ...requests[0], custom_id: 'long', system: 'x'.repeat(30_000) } as never
+    const before = (await anthropic.messages.batches.list()).data.length
+    await expect(anthropic.messages.batches.create({ requests: [...requests, long] })).rejects.toMatchObject({ status: 413 })
+    expect((await anthropic.messages.batches.list()).data).toHaveLength(before)
   })
 
   test('Messages with faults are refused together, by their names', async () => {
