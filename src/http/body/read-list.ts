@@ -9,7 +9,7 @@ import { parseJsonBody } from './json-body.ts'
 import { noRoom, tooLarge } from './read-body.ts'
 
 type Limits = {
-  /** Of one element, and of all that is beside the list. */
+  /** The limit of each element, and of what is beside the list. */
   readonly itemBytes: number
   readonly totalBytes: number
   readonly room: BodyRoom

@@ -54,7 +54,7 @@ export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDep
     done()
   })
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    // What a handler reads while it arrives is not stored, and may be large.
+    // Bodies that handlers read while they arrive are not stored: they may be large.
     const { takesUploads, readsBody } = request.routeOptions.config
     if (isKept(request) && takesUploads !== true && readsBody !== true) {
       const pieces: Buffer[] = []
