@@ -18,12 +18,14 @@ async function read(pieces: readonly Buffer[], more: Partial<typeof limits> = {}
   return { items, rest }
 }
 
-test.each([
-  [{ list: [1, 'a,]"\\\\"', { list: [[2], '}'] }, [], null], after: { list: [3] } }],
-  [{ before: ['"list": ['], nested: { list: [4] }, list: ['ä€'], text: '"list":[' }],
-  [{ list: [] }],
-  [{ other: [1, 2] }],
-])('elements and the rest are the same wherever the body is cut: %j', async (body: { list?: unknown[] }) => {
+type Body = { readonly [field: string]: unknown; readonly list?: readonly unknown[] }
+
+test.each<Body>([
+  { list: [1, 'a,]"\\\\"', { list: [[2], '}'] }, [], null], after: { list: [3] } },
+  { before: ['"list": ['], nested: { list: [4] }, list: ['ä€'], text: '"list":[' },
+  { list: [] },
+  { other: [1, 2] },
+])('elements and the rest are the same wherever the body is cut: %j', async (body) => {
   const bytes = Buffer.from(JSON.stringify(body, undefined, 1))
   const expected = { items: body.list ?? [], rest: 'list' in body ? { ...body, list: [] } : body }
   for (let at = 0; at <= bytes.length; at += 1) {
