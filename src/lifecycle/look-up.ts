@@ -1,11 +1,11 @@
 import type { ConfiguredModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
-import type { FoundModel } from '../contract/server/lifecycle.ts'
-import { chooseFile } from '../registry/fetch/choose-file.ts'
+import type { FoundModel, OfferedFile } from '../contract/server/lifecycle.ts'
+import { chooseFile, variantsOf } from '../registry/fetch/choose-file.ts'
 import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
 import { reachFile } from '../registry/fetch/reach-file.ts'
-import { availableMemoryBytes } from '../registry/names/memory.ts'
+import { availableMemoryBytes, fitsMemory } from '../registry/names/memory.ts'
 import type { RepositorySource, Source } from '../registry/names/sources.ts'
 import { hasFiles } from './fetch-files.ts'
 import { environment, listFiles } from './list-files.ts'
@@ -34,9 +34,10 @@ export async function lookUp(
   let failure: unknown
   for (const source of config.source) {
     try {
-      await look(source, { signal, listFiles: (repository) => listFiles(repository, { env, token, signal }) })
+      const offers = await look(source, { signal, listFiles: (repository) => listFiles(repository, { env, token, signal }) })
       const { modalities, mediaProblem } = await describeMedia(config, { env: environment(env, token), signal })
-      return { ...describeConfig(config), readsImages: modalities?.image ?? mediaProblem === undefined }
+      const readsImages = modalities?.image ?? mediaProblem === undefined
+      return { ...describeConfig(config), readsImages, ...(offers !== undefined && { offers }) }
     } catch (error) {
       signal.throwIfAborted()
       failure = error
@@ -50,15 +51,17 @@ type Looking = {
   listFiles(repository: RepositorySource): Promise<readonly RepositoryFile[]>
 }
 
-async function look(source: Source, { signal, listFiles }: Looking): Promise<void> {
+/** Resolves with the files of a repository. */
+async function look(source: Source, { signal, listFiles }: Looking): Promise<readonly OfferedFile[] | undefined> {
   switch (source.type) {
     // Only its installer can unpack a wheel. A path was checked when it was found.
     case 'path':
     case 'wheel':
-      return
-    case 'hf-repository':
-      chooseFile(await listFiles(source), availableMemoryBytes())
-      return
+      return undefined
+    case 'hf-repository': {
+      const files = await listFiles(source)
+      return offeredFiles(files, chooseFile(files, availableMemoryBytes()).file)
+    }
     case 'hf': {
       const { file, ...rest } = source
       const files = await listFiles({ ...rest, type: 'hf-repository' })
@@ -66,9 +69,20 @@ async function look(source: Source, { signal, listFiles }: Looking): Promise<voi
         const message = `${field('name')}: the repository ${source.owner}/${source.repo} has no file ${file}`
         throw new AppError('model-not-found', message, { at: ['name'] })
       }
-      return
+      return offeredFiles(files, file)
     }
     case 'url':
-      return reachFile(source.url, signal)
+      await reachFile(source.url, signal)
+      return undefined
   }
+}
+
+function offeredFiles(files: readonly RepositoryFile[], proposed: string): readonly OfferedFile[] {
+  const memoryBytes = availableMemoryBytes()
+  return variantsOf(files).map(({ label, file: { path, sizeBytes } }) => ({
+    quantization: label,
+    sizeBytes,
+    fits: fitsMemory(sizeBytes, memoryBytes),
+    isProposed: path === proposed,
+  }))
 }

@@ -80,16 +80,32 @@ const calls = {
     await model.unload()
     return found
   },
+  async downloads() {
+    const [found] = await client.repository.searchModels({ searchTerm: 'some' })
+    const options = await found.getDownloadOptions()
+    const sent = []
+    const other = options.find((option) => !option.isRecommended())
+    const key = await other.download({ onProgress: ({ downloadedBytes, totalBytes }) => sent.push(downloadedBytes / totalBytes) })
+    const model = await client.llm.model(key, { verbose: false })
+    return [
+      found.name,
+      options.map(({ quantization }) => quantization),
+      sent.at(-1),
+      (await model.complete('Good', { maxTokens: 2 })).stats.predictedTokensCount,
+    ]
+  },
   async failures() {
     const failing = [
       () => client.llm.model('no-such-model', { verbose: false }),
       () => scripted.respond('hi', { contextOverflowPolicy: 'rollingWindow' }),
-      () => client.repository.searchModels({ searchTerm: 'example' }),
+      () => client.system.unstable_setExperimentFlag('example', true),
     ]
     const words = []
     for (const call of failing)
       words.push(await Promise.resolve(call()).then(String, ({ message }) => message.replace(/[\s│]+/g, ' ')))
-    return [/not found/, /never truncated/, /does not serve 'searchModels'/].map((wanted, index) => wanted.test(words[index]))
+    return [/not found/, /never truncated/, /does not serve 'setExperimentFlag'/].map((wanted, index) =>
+      wanted.test(words[index]),
+    )
   },
 }
 

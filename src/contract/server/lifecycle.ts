@@ -115,6 +115,18 @@ export type FoundModel = {
   readonly readsImages: boolean
   /** The wanted file is an adapter; the other facts are those of its model. */
   readonly isAdapter?: true
+  /** The files of its repository that can be taken in its place, the best compromise of size and quality first. */
+  readonly offers?: readonly OfferedFile[]
+}
+
+/** A file of a repository. */
+export type OfferedFile = {
+  readonly quantization: string
+  readonly sizeBytes: number
+  /** It leaves enough of the memory of this machine. */
+  readonly fits: boolean
+  /** The one that is taken unless another is named. */
+  readonly isProposed: boolean
 }
 
 /** Loads and unloads models while the server runs. */

@@ -65,6 +65,13 @@ const history = looseObject({
 })
 export type History = z.output<typeof history>
 
+const search = looseObject({
+  searchTerm: z.string().nullish(),
+  limit: z.int().positive().nullish(),
+  compatibilityTypes: list(z.string()).nullish(),
+})
+export type Search = z.output<typeof search>
+
 /** The parameters of the endpoints. */
 export const parameters = {
   bySpecifier: looseObject({ specifier, throwIfNotFound: z.boolean().nullish() }),
@@ -83,6 +90,8 @@ export const parameters = {
   complete: looseObject({ modelSpecifier: specifier, rawPrompt: z.string(), predictionConfigStack: kvStack }),
   upload: looseObject({ name: z.string(), contentBase64: z.base64() }),
   download: looseObject({ downloadIdentifier: nonEmptyText }),
+  search: looseObject({ opts: search }),
+  options: looseObject({ modelSearchResultIdentifier: looseObject({ identifier: nonEmptyText }) }),
 } as const
 
 /** The settings of a stack: a later layer wins. */

@@ -5,7 +5,9 @@ import { render, tokenize } from '../../core/uses/use-tokenizer.ts'
 import { decodePredict } from '../../dialect/lm-studio-sdk/decode-predict.ts'
 import { parameters, type Specifier } from '../../dialect/lm-studio-sdk/messages.ts'
 import { encodeInfo, encodeInstance } from '../../dialect/lm-studio-sdk/model-info.ts'
+import { encodeOptions, encodeSearch } from '../../dialect/lm-studio-sdk/offers.ts'
 import { encodeUpload } from '../../dialect/lm-studio-sdk/pictures.ts'
+import { readSource } from '../../dialect/ollama/names.ts'
 import { authorize } from '../access/auth.ts'
 import { conversationOf } from '../run/conversation.ts'
 import { type Call, findModel, findNamed, instanceOf, listModels, type Namespace, read, typeIn } from './call.ts'
@@ -76,6 +78,21 @@ const endpoints: Readonly<Partial<Record<Namespace, Readonly<Record<string, Endp
       return { embedding: [...(vectors[0] ?? [])] }
     },
   },
+  repository: {
+    searchModels: async (call, parameter) => {
+      const { opts } = read(parameters.search, parameter)
+      const { findOffers } = forOperators(call)
+      const offers = await findOffers(opts.searchTerm ?? '')
+      const encoded = encodeSearch(offers, opts)
+      if (encoded.results.length === 0 && offers.problem !== undefined) throw new AppError('model-unavailable', offers.problem)
+      return encoded
+    },
+    getModelDownloadOptions: async (call, parameter) => {
+      const { identifier } = read(parameters.options, parameter).modelSearchResultIdentifier
+      const { lifecycle } = forOperators(call)
+      return encodeOptions(identifier, await lifecycle.find(readSource(identifier), call.turn.caller.signal))
+    },
+  },
   files: {
     uploadFileBase64: async (_call, parameter) => {
       const { name, contentBase64 } = read(parameters.upload, parameter)
@@ -91,6 +108,13 @@ const endpoints: Readonly<Partial<Record<Namespace, Readonly<Record<string, Endp
 export function endpointOf(namespace: Namespace, name: string): Endpoint | undefined {
   const known = endpoints[namespace]
   return known !== undefined && Object.hasOwn(known, name) ? known[name] : undefined
+}
+
+/** What finds and fetches models. Throws `forbidden` for other keys than an operator's. */
+function forOperators({ deps: { findOffers, lifecycle }, principal }: Call) {
+  authorize(principal, 'admin')
+  if (findOffers === undefined || lifecycle === undefined) throw noLifecycle()
+  return { findOffers, lifecycle }
 }
 
 export function noLifecycle(): AppError {

@@ -108,6 +108,9 @@ describe("a socket of LM Studio's SDKs", () => {
     })
     const repository = await connect(port, 'repository', greeting)
     expect(await repository.channel('downloadModel', { downloadIdentifier: 'owner/some' }).ended).toMatchObject(forbidden)
+    const modelSearchResultIdentifier = { type: 'catalog', identifier: 'some' }
+    expect(await repository.call('searchModels', { opts: {} })).toMatchObject(forbidden)
+    expect(await repository.call('getModelDownloadOptions', { modelSearchResultIdentifier })).toMatchObject(forbidden)
   })
 
   test('says by name what it does not serve, and what is wrong with a call', async () => {

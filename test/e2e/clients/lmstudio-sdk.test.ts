@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { startApp } from '../../support/http/app.ts'
 import { scriptedAnswers, scriptedTemplate } from '../../support/http/client-script.ts'
 import { installedFrom } from '../../support/process/test-tools.ts'
+import { startHub } from '../../support/upstream/hub.ts'
 
 const program = fileURLToPath(new URL('../../lmstudio/client.mjs', import.meta.url))
 const installed = installedFrom('lmstudio', new URL('../../lmstudio/package.json', import.meta.url))
@@ -25,6 +26,7 @@ const expected: Readonly<Record<string, unknown>> = {
   picture: text,
   cancel: 'userStopped',
   loads: ['second', 512, true],
+  downloads: ['owner/some', ['Q4_K_M', 'Q8_0'], 1, 2],
   failures: [true, true, true],
 }
 
@@ -35,6 +37,8 @@ describe.skipIf(!isInstalled)(`LM Studio's SDK${hint}`, () => {
     const folder = await mkdtemp(join(tmpdir(), 'dragoman-lmstudio-'))
     const script = join(folder, 'script.json')
     await writeFile(script, JSON.stringify(scriptedAnswers))
+    const hub = await startHub()
+    vi.stubEnv('HF_ENDPOINT', hub.origin)
     const app = await startApp({
       models: [
         { id: 'scripted', engine: 'fake', script, chatTemplate: scriptedTemplate },
@@ -50,6 +54,8 @@ describe.skipIf(!isInstalled)(`LM Studio's SDK${hint}`, () => {
         .map((line) => JSON.parse(line))
     } finally {
       await app.close()
+      vi.unstubAllEnvs()
+      await hub.close()
       await rm(folder, { recursive: true, force: true })
     }
   }, 120_000)

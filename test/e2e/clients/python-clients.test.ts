@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { startApp } from '../../support/http/app.ts'
 import { scriptedAnswers, scriptedTemplate } from '../../support/http/client-script.ts'
 import { pythonClients } from '../../support/process/python-clients.ts'
+import { startHub } from '../../support/upstream/hub.ts'
 
 const program = fileURLToPath(new URL('../../python-clients/clients.py', import.meta.url))
 const modules = [
@@ -111,7 +112,8 @@ const expected: Readonly<Record<string, unknown>> = {
   lmstudio_picture: text,
   lmstudio_cancel: 'userStopped',
   lmstudio_loads: ['second', 512, true],
-  lmstudio_failures: [true, true, true],
+  lmstudio_downloads: [['Q4_K_M', 'Q8_0'], 2],
+  lmstudio_failures: [true, true],
 }
 
 const outcome = z.object({ name: z.string(), said: z.unknown().optional(), failure: z.string().optional() })
@@ -123,6 +125,8 @@ describe.skipIf(!pythonClients.areInstalled)(`Python clients${pythonClients.hint
     const folder = await mkdtemp(join(tmpdir(), 'dragoman-python-'))
     const script = join(folder, 'script.json')
     await writeFile(script, JSON.stringify(scriptedAnswers))
+    const hub = await startHub()
+    vi.stubEnv('HF_ENDPOINT', hub.origin)
     const app = await startApp({
       storage: join(folder, 'store.db'),
       models: [
@@ -139,6 +143,8 @@ describe.skipIf(!pythonClients.areInstalled)(`Python clients${pythonClients.hint
       }
     } finally {
       await app.close()
+      vi.unstubAllEnvs()
+      await hub.close()
       await rm(folder, { recursive: true, force: true })
     }
   }, 300_000)

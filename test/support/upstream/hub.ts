@@ -6,7 +6,7 @@ import { listenOnLoopback } from './loopback.ts'
 
 /**
  * A hub on loopback whose every repository has the built-in model, as `x-Q4_K_M.gguf` and `x-Q8_0.gguf`; those with `vision` in their
- * names also its projector.
+ * names also its projector. A search finds `owner/` with the text.
  */
 export async function startHub() {
   const file = await readFile(builtinModel.path)
@@ -16,6 +16,11 @@ export async function startHub() {
   let held: Promise<void> | undefined
   const { origin, close } = await listenOnLoopback(async ({ url = '', headers }, response) => {
     seen.push({ url, headers })
+    if (url.startsWith('/api/models?')) {
+      const { searchParams } = new URL(url, 'http://hub')
+      response.end(JSON.stringify([{ id: `owner/${searchParams.get('search')}` }]))
+      return
+    }
     if (url.startsWith('/api/models/')) {
       const names = ['README.md', 'x-Q4_K_M.gguf', 'x-Q8_0.gguf', ...(url.includes('vision') ? ['mmproj-F16.gguf'] : [])]
       response.end(JSON.stringify(names.map((path) => ({ type: 'file', path, size: file.length }))))
