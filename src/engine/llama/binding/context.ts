@@ -6,6 +6,7 @@ import { Gaps, type SequenceTokens } from './gaps.ts'
 import type { Hidden } from './hidden-states.ts'
 import { floatsAt, type Library, type Memory, type Context as Native, type Params } from './library.ts'
 import type { Model } from './model.ts'
+import { passError } from './pass-errors.ts'
 import type { Token } from './tokenizer.ts'
 import { Turns } from './turns.ts'
 
@@ -65,13 +66,6 @@ type Work = Decoding<unknown> & {
 
 /** Its value does not matter. */
 export const anyToken = 0 as Token
-
-/** What llama.cpp logs as errors when a pass is interrupted (`GGML_STATUS_ABORTED` is 1; `llama_decode` turns it into 2). */
-const expectedErrors = /compute_async failed with error 1\b|compute status: 1\b|failed to decode, ret = 2\b/
-
-export const isOfInterrupt = (logged: string): boolean => expectedErrors.test(logged)
-
-const passResults: Readonly<Record<number, string>> = { 1: 'the context has no room for it', 2: 'it was interrupted' }
 
 /** On Vulkan, overlapping passes of two contexts crash the process. */
 const vulkanTurns = new Turns()
@@ -331,7 +325,7 @@ export class Context {
     const code = await this.library.decode.inThread(this.native, batch)
     this.passes += 1
     if (code === 0 && this.model.llama.gpu !== false) await this.library.synchronize.inThread(this.native)
-    return code === 0 ? undefined : new Error(`a pass failed: ${passResults[code] ?? `llama_decode returned ${code}`}`)
+    return code === 0 ? undefined : passError(code)
   }
 
   #makeInterruptible(): Interrupt | undefined {
