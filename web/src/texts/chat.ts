@@ -15,7 +15,6 @@ export const chatTexts = {
   exportAll: 'Export all',
   exportOne: 'Export',
   import: 'Import',
-  notImported: (name: string, problem: string) => `${plainName(name)} ${problem}; nothing was imported.`,
   imported: (count: number) => `Imported ${plural(count, 'conversation')}`,
   delete: 'Delete',
   deleteOf: (title: string) => `Delete ${plainName(title)}`,

@@ -1,6 +1,6 @@
 import { DocumentProblem } from '../../../../../src/documents/problem.ts'
 import { isZip, openZip } from '../../../../../src/documents/zip.ts'
-import { chatTexts } from '../../../texts/chat.ts'
+import { plainName } from '../../../ui/names.ts'
 import type { Conversation } from '../conversation.ts'
 import { fromChatgpt, isOfChatgpt } from './chatgpt.ts'
 import { fromFile } from './file.ts'
@@ -20,7 +20,7 @@ export async function readFile(file: File): Promise<readonly Conversation[]> {
     const texts = await Promise.all(names.map((name) => zip.text(name)))
     return texts.flatMap((text = '') => conversationsIn(text))
   } catch (error) {
-    if (error instanceof DocumentProblem) throw new Error(chatTexts.notImported(file.name, error.message))
+    if (error instanceof DocumentProblem) throw new Error(`${plainName(file.name)} ${error.message}; nothing was imported.`)
     throw error
   }
 }
