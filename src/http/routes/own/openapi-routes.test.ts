@@ -12,7 +12,7 @@ import { chapters } from '../../openapi/chapters.ts'
 
 /** With every route that a server may have; those of loading models and of files are not called here. */
 const openFullServer = () => {
-  const services = { lifecycle: {}, files: {}, keys: {}, usage: {}, findOffers: {} } as never
+  const services = { lifecycle: {}, files: {}, keys: {}, usage: {}, findOffers: {}, modelFiles: {} } as never
   return openTestServer({ ...(services as object), debugs: true })
 }
 
