@@ -7,7 +7,7 @@ import { findBarriers } from '../../support/page/find-barriers.ts'
 import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 import { listenOnLoopback } from '../../support/upstream/loopback.ts'
 
-const fake = { engine: 'fake', id: 'org/scripted', aliases: ['default'], script: 'from-request' } as const
+const fake = { engine: 'fake' as const, id: 'org/scripted', aliases: ['default'], script: 'from-request' }
 const sound = (seconds: number) => wavOf(Buffer.alloc(48_000 * seconds), 24_000)
 /** A device with two voices, of which one needs a network. */
 const voices = `
@@ -40,9 +40,10 @@ describe.skipIf(chromium === undefined)(`answers are read aloud, in a browser${h
       response.setHeader('content-type', 'audio/wav').end(sound(asked.length === 1 ? 1 : 60))
     })
     const endpoints = [{ url: `${studio.origin}/v1` }]
-    const voice = { engine: 'remote', id: 'studio', endpoints, server: 'openai', upstreamModel: 'up', probe: false } as const
+    const services = { services: ['speech' as const], server: 'openai' as const }
+    const voice = { engine: 'remote' as const, id: 'studio', endpoints, upstreamModel: 'up', probe: false, ...services }
     ;[app, bare, browser] = await Promise.all([
-      startApp({ models: [fake, { ...voice, services: ['speech'] }] }),
+      startApp({ models: [fake, voice] }),
       startApp({ models: [fake] }),
       openBrowser(['--autoplay-policy=no-user-gesture-required']),
     ])
