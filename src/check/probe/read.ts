@@ -109,6 +109,12 @@ function isPartOf(shorter: string, longer: string): boolean {
   return place >= shorter.length
 }
 
+/** The first event whose name is not its type. */
+export function faultOfNames({ events }: Exchange): string | undefined {
+  const odd = events.find(({ name, json }) => json !== undefined && name !== at(json, 'type'))
+  return odd === undefined ? undefined : `an event ${at(odd.json, 'type')} has the name ${odd.name}`
+}
+
 /** The first event that is not JSON, nor the sign of the end. */
 export const brokenEvent = ({ events }: Exchange): StreamEvent | undefined =>
   events.find(({ data, json }) => json === undefined && data !== '[DONE]')

@@ -1,5 +1,5 @@
 import type { Ask, Exchange, Meanwhile, Server } from './exchange.ts'
-import { differenceOf } from './read.ts'
+import { differenceOf, usageIn } from './read.ts'
 
 /** Kinds of checks: one protocol, or one promise of all of them. */
 export const areas = [
@@ -61,24 +61,39 @@ export const severe = (protocol: string, feltBy: string): Facts => ({ weight: 's
 export const moderate = (protocol: string, feltBy: string): Facts => ({ weight: 'moderate', protocol, feltBy })
 export const slight = (protocol: string, feltBy: string): Facts => ({ weight: 'slight', protocol, feltBy })
 
-/** Sends one request, which must be answered, and judges the reply. Several: in order. */
-export function judged(
+/** Sends one request, which must be answered, or several in order; then judges the replies. */
+export function answered(
   asks: (server: Server) => Ask | readonly Ask[],
-  judge: (exchanges: readonly [Exchange, ...Exchange[]], server: Server) => Verdict | string | undefined,
   options: { readonly isOptional?: boolean } = {},
-): Row['steps'] {
-  return function* (server) {
-    const wanted = asks(server)
-    const exchanges: Exchange[] = []
-    for (const ask of Array.isArray(wanted) ? (wanted as readonly Ask[]) : [wanted as Ask]) {
-      const exchange = yield ask
-      const problem = unanswered(exchange, options)
-      if (problem !== undefined) return problem
-      exchanges.push(exchange)
+): (judge: (exchanges: readonly [Exchange, ...Exchange[]], server: Server) => Verdict | string | undefined) => Row['steps'] {
+  return (judge) =>
+    function* (server) {
+      const wanted = asks(server)
+      const exchanges: Exchange[] = []
+      for (const ask of Array.isArray(wanted) ? (wanted as readonly Ask[]) : [wanted as Ask]) {
+        const exchange = yield ask
+        const problem = unanswered(exchange, options)
+        if (problem !== undefined) return problem
+        exchanges.push(exchange)
+      }
+      const verdict = judge(exchanges as [Exchange, ...Exchange[]], server)
+      return typeof verdict === 'string' ? finding(verdict) : (verdict ?? holds)
     }
-    const verdict = judge(exchanges as [Exchange, ...Exchange[]], server)
-    return typeof verdict === 'string' ? finding(verdict) : (verdict ?? holds)
-  }
+}
+
+/** That the model reads a part of a conversation: with it, the prompt has at least `least` tokens more. */
+export function readsMore(
+  base: (server: Server, more: object) => Ask,
+  [without, withIt]: readonly [object, object],
+  least: number,
+): Row['steps'] {
+  return answered((server) => [base(server, without), base(server, withIt)])(([small, large]) => {
+    const [few, many] = [usageIn(small).input, large && usageIn(large).input]
+    if (few === undefined || many === undefined) return unproven('the reply has no count of the prompt')
+    return many - few >= least
+      ? undefined
+      : `the prompt has ${few} tokens without it and ${many} with it: the model does not read it`
+  })
 }
 
 /** The verdict on a reply without an answer. A refusal by name is honest where the protocol lets a server lack the feature. */

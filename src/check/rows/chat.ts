@@ -2,21 +2,7 @@ import { again, chat, endless, question, user, words } from '../probe/asks.ts'
 import type { Exchange, Server } from '../probe/exchange.ts'
 import { chat as chatForm, faultOf, models } from '../probe/forms.ts'
 import { at, chatText, listAt, numberAt, textAt, usageIn } from '../probe/read.ts'
-import { judged, moderate, type Row, rowsOf, severe, slight, unproven } from '../probe/row.ts'
-
-/** That the model reads a part of a conversation: with it, the prompt has at least this many tokens more. */
-function readsMore(without: (server: Server) => object, withIt: (server: Server) => object, least: number): Row['steps'] {
-  return judged(
-    (server) => [chat(server, without(server)), chat(server, withIt(server))],
-    ([small, large]) => {
-      const [few, many] = [usageIn(small).input, large && usageIn(large).input]
-      if (few === undefined || many === undefined) return unproven('the reply has no count of the prompt')
-      return many - few >= least
-        ? undefined
-        : `the prompt has ${few} tokens without it and ${many} with it: the model does not read it`
-    },
-  )
-}
+import { answered, moderate, type Row, readsMore, rowsOf, severe, slight, unproven } from '../probe/row.ts'
 
 const called = {
   role: 'assistant',
@@ -26,21 +12,20 @@ const called = {
 const afterTool = (result: string) => ({
   messages: [user('Look.'), called, { role: 'tool', tool_call_id: 'call_1', content: result }],
 })
+const asDeveloper = (content: string) => ({ messages: [{ role: 'developer', content }, user('Hello.')] })
+const afterTurn = (content: string) => ({ messages: [user('One.'), { role: 'assistant', content }, user('Three.')] })
+const textPart = (text: string) => ({ type: 'text', text })
 const twentyWords = words(20)
 
 export const modelRows = rowsOf('models', {
   list: [
     severe('`GET /v1/models` lists the models, each with its id.', 'every program with a menu of models'),
-    judged(
-      () => ({ path: '/v1/models' }),
-      ([reply]) => faultOf(models, reply.json),
-    ),
+    answered(() => ({ path: '/v1/models' }))(([reply]) => faultOf(models, reply.json)),
   ],
   one: [
     slight('`GET /v1/models/ID` describes one model of the list.', 'clients that check their model first'),
-    judged(
-      ({ model }) => ({ path: `/v1/models/${encodeURIComponent(model)}` }),
-      ([reply], { model }) => (at(reply.json, 'id') === model ? undefined : `the id is ${JSON.stringify(at(reply.json, 'id'))}`),
+    answered(({ model }) => ({ path: `/v1/models/${encodeURIComponent(model)}` }))(([reply], { model }) =>
+      at(reply.json, 'id') === model ? undefined : `the id is ${JSON.stringify(at(reply.json, 'id'))}`,
     ),
   ],
 })
@@ -48,44 +33,33 @@ export const modelRows = rowsOf('models', {
 export const chatRows = rowsOf('chat', {
   form: [
     severe('A chat completion has an id, choices with a message and a finish reason, and usage.', 'every typed SDK'),
-    judged(
-      (server) => chat(server),
-      ([reply]) => faultOf(chatForm, reply.json),
-    ),
+    answered((server) => chat(server))(([reply]) => faultOf(chatForm, reply.json)),
   ],
   text: [
     severe('The message has what the model wrote.', 'every user'),
-    judged(
-      (server) => chat(server),
-      ([reply]) => {
-        const generated = usageIn(reply).output
-        return chatText(reply) === '' && generated !== undefined && generated > 1
-          ? `${generated} tokens were generated, and the message is empty`
-          : undefined
-      },
-    ),
+    answered((server) => chat(server))(([reply]) => {
+      const generated = usageIn(reply).output
+      return chatText(reply) === '' && generated !== undefined && generated > 1
+        ? `${generated} tokens were generated, and the message is empty`
+        : undefined
+    }),
   ],
   'content-type': [
     moderate('A reply that is not streamed is `application/json`.', 'clients that look before they parse'),
-    judged(
-      (server) => chat(server),
-      ([{ headers }]) => (headers['content-type']?.includes('application/json') ? undefined : `it is ${headers['content-type']}`),
+    answered((server) => chat(server))(([{ headers }]) =>
+      headers['content-type']?.includes('application/json') ? undefined : `it is ${headers['content-type']}`,
     ),
   ],
   ids: [
     moderate('Each completion has an id of its own.', 'logs, traces and stores of replies'),
-    judged(
-      (server) => [chat(server), again(chat(server))],
-      ([one, two]) => {
-        const id = textAt(one.json, 'id')
-        return id !== undefined && id === textAt(two?.json, 'id') ? `two completions have the id ${id}` : undefined
-      },
-    ),
+    answered((server) => [chat(server), again(chat(server))])(([one, two]) => {
+      const id = textAt(one.json, 'id')
+      return id !== undefined && id === textAt(two?.json, 'id') ? `two completions have the id ${id}` : undefined
+    }),
   ],
   parts: [
     severe('A content of one text part means the same as the text.', 'agents and SDKs that send parts'),
-    judged(
-      (server) => [chat(server), chat(server, { messages: [user([{ type: 'text', text: question }])] })],
+    answered((server) => [chat(server), chat(server, { messages: [user([{ type: 'text', text: question }])] })])(
       ([plain, parts]) => {
         const [wanted, found] = [usageIn(plain).input, parts && usageIn(parts).input]
         return wanted === found ? undefined : `the prompt has ${wanted} tokens as a text and ${found} as a part`
@@ -95,96 +69,60 @@ export const chatRows = rowsOf('chat', {
   'all-parts': [
     severe('Each part of a message is read.', 'editors, whose files are parts'),
     readsMore(
-      () => ({ messages: [user([{ type: 'text', text: 'One.' }])] }),
-      () => ({
-        messages: [
-          user([
-            { type: 'text', text: 'One.' },
-            { type: 'text', text: twentyWords },
-          ]),
-        ],
-      }),
+      chat,
+      [{ messages: [user([textPart('One.')])] }, { messages: [user([textPart('One.'), textPart(twentyWords)])] }],
       15,
     ),
   ],
   system: [
     severe('The system message is read.', 'every application with instructions'),
-    readsMore(
-      () => ({ messages: [user('Hello.')] }),
-      () => ({ messages: [{ role: 'system', content: words(60) }, user('Hello.')] }),
-      // A template may have a system message of its own, which this one replaces.
-      20,
-    ),
+    // A template may have a system message of its own, which this one replaces.
+    readsMore(chat, [{ messages: [user('Hello.')] }, { messages: [{ role: 'system', content: words(60) }, user('Hello.')] }], 20),
   ],
   developer: [
     moderate('A `developer` message is read as a system message.', 'Codex and newer OpenAI SDKs'),
-    readsMore(
-      () => ({ messages: [{ role: 'developer', content: 'Brief.' }, user('Hello.')] }),
-      () => ({ messages: [{ role: 'developer', content: twentyWords }, user('Hello.')] }),
-      15,
-    ),
+    readsMore(chat, [asDeveloper('Brief.'), asDeveloper(twentyWords)], 15),
   ],
   'tool-results': [
     severe('The result of a tool is read, also after a message without content.', 'every agent'),
-    readsMore(
-      () => afterTool('One.'),
-      () => afterTool(twentyWords),
-      15,
-    ),
+    readsMore(chat, [afterTool('One.'), afterTool(twentyWords)], 15),
   ],
   history: [
     severe('Earlier turns of the conversation are read.', 'every conversation'),
-    readsMore(
-      () => ({ messages: [user('One.'), { role: 'assistant', content: 'Two.' }, user('Three.')] }),
-      () => ({ messages: [user('One.'), { role: 'assistant', content: twentyWords }, user('Three.')] }),
-      15,
-    ),
+    readsMore(chat, [afterTurn('Two.'), afterTurn(twentyWords)], 15),
   ],
   'known-fields': [
     moderate('Fields of the protocol that change nothing are accepted.', 'SDKs and gateways that send them by default'),
-    judged(
-      (server) =>
-        chat(server, {
-          user: 'a-user',
-          metadata: { run: 'one' },
-          store: false,
-          parallel_tool_calls: true,
-          top_p: 1,
-          frequency_penalty: 0,
-        }),
-      () => undefined,
-    ),
+    answered((server) =>
+      chat(server, {
+        user: 'a-user',
+        metadata: { run: 'one' },
+        store: false,
+        parallel_tool_calls: true,
+        top_p: 1,
+        frequency_penalty: 0,
+      }),
+    )(() => undefined),
   ],
   cached: [
     slight('`cached_tokens` is part of the tokens of the prompt.', 'those who compute costs'),
-    judged(
-      (server) => chat(server),
-      ([reply]) => {
-        const [cached, input] = [numberAt(reply.json, 'usage.prompt_tokens_details.cached_tokens'), usageIn(reply).input]
-        return cached !== undefined && input !== undefined && cached > input
-          ? `${cached} of ${input} tokens are cached`
-          : undefined
-      },
-    ),
+    answered((server) => chat(server))(([reply]) => {
+      const [cached, input] = [numberAt(reply.json, 'usage.prompt_tokens_details.cached_tokens'), usageIn(reply).input]
+      return cached !== undefined && input !== undefined && cached > input ? `${cached} of ${input} tokens are cached` : undefined
+    }),
   ],
   n: [
     moderate('`n: 2` gives two choices, with the indices 0 and 1.', 'evaluations that draw several answers'),
-    judged(
-      (server) => chat(server, { n: 2, temperature: 1 }),
-      ([reply]) => {
-        const indices = listAt(reply.json, 'choices').map((choice) => at(choice, 'index'))
-        return [...indices].sort().join() === '0,1' ? undefined : `the indices of the choices are ${indices.join(', ')}`
-      },
-      { isOptional: true },
-    ),
+    answered((server) => chat(server, { n: 2, temperature: 1 }), { isOptional: true })(([reply]) => {
+      const indices = listAt(reply.json, 'choices').map((choice) => at(choice, 'index'))
+      return [...indices].sort().join() === '0,1' ? undefined : `the indices of the choices are ${indices.join(', ')}`
+    }),
   ],
   'n-usage': [
     moderate('The usage of `n: 2` counts the tokens of both choices.', 'those who pay for tokens'),
-    judged(
-      (server) => [chat(server, endless(server)), chat(server, { n: 2, temperature: 1, ...endless(server) })],
-      ([one, two]) => bothCounted(one, two),
-      { isOptional: true },
-    ),
+    answered((server) => [chat(server, endless(server)), chat(server, { n: 2, temperature: 1, ...endless(server) })], {
+      isOptional: true,
+    })(([one, two]) => bothCounted(one, two)),
   ],
 })
 

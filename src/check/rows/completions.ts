@@ -1,7 +1,7 @@
 import type { Ask, Server } from '../probe/exchange.ts'
 import { completion, faultOf } from '../probe/forms.ts'
 import { at, joined, listAt, partsOf, textAt, usageIn } from '../probe/read.ts'
-import { judged, moderate, rowsOf, sameText, severe, unproven } from '../probe/row.ts'
+import { answered, moderate, rowsOf, sameText, severe, unproven } from '../probe/row.ts'
 
 export const completionBase = ({ model }: Pick<Server, 'model'>, more: object = {}): Ask => ({
   path: '/v1/completions',
@@ -14,65 +14,55 @@ const optional = { isOptional: true }
 export const completionRows = rowsOf('completions', {
   form: [
     severe('A completion has an id, choices with a text and a finish reason, and usage.', 'older SDKs and base models'),
-    judged(
-      (server) => completionBase(server),
-      ([reply]) => faultOf(completion, reply.json),
-    ),
+    answered((server) => completionBase(server))(([reply]) => faultOf(completion, reply.json)),
   ],
   limit: [
     severe('`max_tokens` limits the output.', 'code completion in editors'),
-    judged(
-      (server) => completionBase(server, { max_tokens: 3 }),
-      ([reply]) =>
-        (usageIn(reply).output ?? 0) <= 3 ? undefined : `${usageIn(reply).output} tokens were generated, and the limit is 3`,
+    answered((server) => completionBase(server, { max_tokens: 3 }))(([reply]) =>
+      (usageIn(reply).output ?? 0) <= 3 ? undefined : `${usageIn(reply).output} tokens were generated, and the limit is 3`,
     ),
   ],
   stream: [
     severe('A stream has the text of a whole reply, and ends with `[DONE]`.', 'code completion in editors'),
-    judged(
-      (server) => [completionBase(server), streamed(server)],
-      ([whole, stream]) => {
-        if (stream === undefined || stream.events.at(-1)?.data !== '[DONE]') return 'the stream does not end with [DONE]'
-        const [wanted, found] = [textAt(whole.json, 'choices.0.text'), joined(stream, 'choices.0.text')]
-        if (partsOf(stream).some((part) => at(part, 'object') !== 'text_completion')) return 'a chunk is not a text_completion'
-        return sameText(wanted ?? '', found)
-      },
-    ),
+    answered((server) => [completionBase(server), streamed(server)])(([whole, stream]) => {
+      if (stream === undefined || stream.events.at(-1)?.data !== '[DONE]') return 'the stream does not end with [DONE]'
+      const [wanted, found] = [textAt(whole.json, 'choices.0.text'), joined(stream, 'choices.0.text')]
+      if (partsOf(stream).some((part) => at(part, 'object') !== 'text_completion')) return 'a chunk is not a text_completion'
+      return sameText(wanted ?? '', found)
+    }),
   ],
   prompts: [
     moderate('Several prompts give a choice for each, in order.', 'evaluations'),
-    judged(
+    answered(
       (server) => completionBase(server, { prompt: ['One, two,', 'Red, green,'], max_tokens: 4 }),
-      ([reply]) => {
-        const indices = listAt(reply.json, 'choices').map((choice) => at(choice, 'index'))
-        return indices.join() === '0,1' ? undefined : `the indices of the choices are ${indices.join(', ')}`
-      },
       optional,
-    ),
+    )(([reply]) => {
+      const indices = listAt(reply.json, 'choices').map((choice) => at(choice, 'index'))
+      return indices.join() === '0,1' ? undefined : `the indices of the choices are ${indices.join(', ')}`
+    }),
   ],
   echo: [
     moderate('With `echo`, the text begins with the prompt.', 'evaluations'),
-    judged(
+    answered(
       (server) => completionBase(server, { echo: true, max_tokens: 2 }),
-      ([reply]) =>
-        (textAt(reply.json, 'choices.0.text') ?? '').includes('Once upon a time') ? undefined : 'the prompt is not in the text',
       optional,
+    )(([reply]) =>
+      (textAt(reply.json, 'choices.0.text') ?? '').includes('Once upon a time') ? undefined : 'the prompt is not in the text',
     ),
   ],
   logprobs: [
     moderate('`logprobs` gives lists of the same length: tokens, log-probabilities, offsets.', 'evaluations'),
-    judged(
+    answered(
       (server) => completionBase(server, { logprobs: 2 }),
-      ([reply]) => {
-        const lengths = ['tokens', 'token_logprobs', 'text_offset'].map(
-          (name) => listAt(reply.json, `choices.0.logprobs.${name}`).length,
-        )
-        if (lengths[0] === 0 && at(reply.json, 'choices.0.logprobs.content') !== undefined)
-          return 'they have the form of a chat completion'
-        return lengths[0] !== 0 && new Set(lengths).size === 1 ? undefined : `the lengths are ${lengths.join(', ')}`
-      },
       optional,
-    ),
+    )(([reply]) => {
+      const lengths = ['tokens', 'token_logprobs', 'text_offset'].map(
+        (name) => listAt(reply.json, `choices.0.logprobs.${name}`).length,
+      )
+      if (lengths[0] === 0 && at(reply.json, 'choices.0.logprobs.content') !== undefined)
+        return 'they have the form of a chat completion'
+      return lengths[0] !== 0 && new Set(lengths).size === 1 ? undefined : `the lengths are ${lengths.join(', ')}`
+    }),
   ],
   stop: [
     severe('A stop sequence is not part of the text.', 'code completion in editors'),

@@ -2,9 +2,9 @@ import { chat, streamed, user, usualTokens, words } from '../probe/asks.ts'
 import type { Ask, Exchange, Server } from '../probe/exchange.ts'
 import { at, chatContent, chatText, finishOf, listAt, usageIn } from '../probe/read.ts'
 import {
+  answered,
   finding,
   holds,
-  judged,
   messageIn,
   moderate,
   rowsOf,
@@ -46,17 +46,14 @@ function* stopSteps(server: Server, variant: (stop: string) => Ask): Steps {
 const small = 5
 
 function limited(field: string) {
-  return judged(
-    (server) => [chat(server), chat(server, { max_tokens: undefined, [field]: small })],
-    ([free, reply]) => {
-      const [most, written] = [usageIn(free).output ?? 0, reply && usageIn(reply).output]
-      if (reply === undefined || written === undefined) return unproven('the reply has no usage')
-      if (written > small) return `${written} tokens were generated, and the limit is ${small}`
-      if (most <= small) return unproven('the model writes less than the limit')
-      if (chatText(reply).length >= chatText(free).length) return `the text is as long as with a limit of ${usualTokens} tokens`
-      return finishOf(reply) === 'length' ? undefined : `the reply is truncated, and its finish reason is ${finishOf(reply)}`
-    },
-  )
+  return answered((server) => [chat(server), chat(server, { max_tokens: undefined, [field]: small })])(([free, reply]) => {
+    const [most, written] = [usageIn(free).output ?? 0, reply && usageIn(reply).output]
+    if (reply === undefined || written === undefined) return unproven('the reply has no usage')
+    if (written > small) return `${written} tokens were generated, and the limit is ${small}`
+    if (most <= small) return unproven('the model writes less than the limit')
+    if (chatText(reply).length >= chatText(free).length) return `the text is as long as with a limit of ${usualTokens} tokens`
+    return finishOf(reply) === 'length' ? undefined : `the reply is truncated, and its finish reason is ${finishOf(reply)}`
+  })
 }
 
 /** A prompt of about this many tokens, whose first words are these. */
@@ -169,10 +166,8 @@ export const limitRows = rowsOf('limits', {
   head: [severe('The head of a long prompt is read.', 'agents, whose instructions are at the head'), headSteps],
   'large-limit': [
     slight('A limit above the context is refused or reduced; the server does not fail.', 'clients with a high default'),
-    judged(
-      (server) => chat(server, { max_tokens: 100_000_000, stop: ['.', ',', ' the'] }),
+    answered((server) => chat(server, { max_tokens: 100_000_000, stop: ['.', ',', ' the'] }), { isOptional: true })(
       () => undefined,
-      { isOptional: true },
     ),
   ],
 })

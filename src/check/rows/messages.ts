@@ -1,8 +1,9 @@
+import { parseJson } from '../../base/json.ts'
 import { callTokens, question, tools, user, words } from '../probe/asks.ts'
 import type { Ask, Exchange, Server } from '../probe/exchange.ts'
 import { anthropicError, faultOf, messageReply } from '../probe/forms.ts'
-import { at, listAt, numberAt, partsOf, textAt, usageIn } from '../probe/read.ts'
-import { finding, holds, judged, moderate, rowsOf, sameText, severe, short, unproven, type Verdict } from '../probe/row.ts'
+import { at, faultOfNames, listAt, numberAt, partsOf, textAt, usageIn } from '../probe/read.ts'
+import { answered, finding, holds, moderate, rowsOf, sameText, severe, short, unproven, type Verdict } from '../probe/row.ts'
 
 const path = '/v1/messages'
 export const messageBase = ({ model }: Pick<Server, 'model'>, more: object = {}): Ask => ({
@@ -25,16 +26,16 @@ const textOf = (value: unknown) =>
     .join('')
 
 const ofStream = (judge: (parts: readonly unknown[], stream: Exchange) => Verdict | string | undefined, more: object = {}) =>
-  judged(
+  answered(
     (server) => streamed(server, more),
-    ([stream]) =>
-      stream.events.length === 0
-        ? 'the reply has no events'
-        : judge(
-            partsOf(stream).filter((part) => at(part, 'type') !== 'ping'),
-            stream,
-          ),
     optional,
+  )(([stream]) =>
+    stream.events.length === 0
+      ? 'the reply has no events'
+      : judge(
+          partsOf(stream).filter((part) => at(part, 'type') !== 'ping'),
+          stream,
+        ),
   )
 
 /** What is wrong with the order of the events of a message. */
@@ -63,25 +64,19 @@ const faultOfOrder: (parts: readonly unknown[]) => string | undefined = (parts) 
 export const messageRows = rowsOf('messages', {
   form: [
     severe('A message has an id, blocks, a stop reason and usage.', 'Claude Code, and every typed SDK'),
-    judged(
-      (server) => messageBase(server),
-      ([reply]) => faultOf(messageReply, reply.json),
-    ),
+    answered((server) => messageBase(server))(([reply]) => faultOf(messageReply, reply.json)),
   ],
   limit: [
     severe(
       'A message that reaches `max_tokens` has that as its stop reason.',
       'agents, which else take a truncated reply for a complete one',
     ),
-    judged(
-      (server) => messageBase(server, { max_tokens: 5 }),
-      ([{ json }]) => {
-        const count = numberAt(json, 'usage.output_tokens') ?? 0
-        if (count > 5) return `${count} tokens were generated, and the limit is 5`
-        if (count < 5) return unproven('the model writes less than the limit')
-        return at(json, 'stop_reason') === 'max_tokens' ? undefined : `it is ${at(json, 'stop_reason')}`
-      },
-    ),
+    answered((server) => messageBase(server, { max_tokens: 5 }))(([{ json }]) => {
+      const count = numberAt(json, 'usage.output_tokens') ?? 0
+      if (count > 5) return `${count} tokens were generated, and the limit is 5`
+      if (count < 5) return unproven('the model writes less than the limit')
+      return at(json, 'stop_reason') === 'max_tokens' ? undefined : `it is ${at(json, 'stop_reason')}`
+    }),
   ],
   stop: [
     severe('A stop sequence ends the text; `stop_reason` and `stop_sequence` say that.', 'frameworks with text formats'),
@@ -99,26 +94,20 @@ export const messageRows = rowsOf('messages', {
   ],
   system: [
     severe('`system` is read, as a text and as blocks.', 'Claude Code'),
-    judged(
-      (server) => [
-        messageBase(server),
-        messageBase(server, { system: words(30) }),
-        messageBase(server, { system: [{ type: 'text', text: words(30), cache_control: { type: 'ephemeral' } }] }),
-      ],
-      (replies) => {
-        const [none = 0, text = 0, blocks = 0] = replies.map((reply) => inputOf(reply))
-        return text - none >= 10 && blocks === text
-          ? undefined
-          : `the prompt has ${none} tokens without it, ${text} with a text, ${blocks} with a block`
-      },
-    ),
+    answered((server) => [
+      messageBase(server),
+      messageBase(server, { system: words(30) }),
+      messageBase(server, { system: [{ type: 'text', text: words(30), cache_control: { type: 'ephemeral' } }] }),
+    ])((replies) => {
+      const [none = 0, text = 0, blocks = 0] = replies.map((reply) => inputOf(reply))
+      return text - none >= 10 && blocks === text
+        ? undefined
+        : `the prompt has ${none} tokens without it, ${text} with a text, ${blocks} with a block`
+    }),
   ],
   'event-names': [
     severe('The name of each event is its type.', 'the SDKs, which read `event:` lines'),
-    ofStream((_, { events }) => {
-      const odd = events.find(({ name, json }) => json !== undefined && name !== at(json, 'type'))
-      return odd === undefined ? undefined : `an event ${at(odd.json, 'type')} has the name ${odd.name}`
-    }),
+    ofStream((_, stream) => faultOfNames(stream)),
   ],
   order: [
     severe('A stream is a start, blocks that start, grow and stop one after the other, a delta and a stop.', 'Claude Code'),
@@ -142,35 +131,31 @@ export const messageRows = rowsOf('messages', {
   ],
   'same-text': [
     severe('A stream has the text that a whole message has.', 'every user'),
-    judged(
-      (server) => [messageBase(server), streamed(server)],
-      ([whole, stream]) => {
-        const found =
-          stream === undefined
-            ? ''
-            : partsOf(stream)
-                .map((part) => textAt(part, 'delta.text') ?? '')
-                .join('')
-        return sameText(textOf(whole.json), found)
-      },
-    ),
+    answered((server) => [messageBase(server), streamed(server)])(([whole, stream]) => {
+      const found =
+        stream === undefined
+          ? ''
+          : partsOf(stream)
+              .map((part) => textAt(part, 'delta.text') ?? '')
+              .join('')
+      return sameText(textOf(whole.json), found)
+    }),
   ],
   calls: [
     severe('With `tool_choice: any`, there is a `tool_use` block with an id and an object.', 'Claude Code'),
-    judged(
+    answered(
       (server) => messageBase(server, calling),
-      ([{ json }]) => {
-        const call = listAt(json, 'content').find((block) => at(block, 'type') === 'tool_use')
-        if (call === undefined)
-          return at(json, 'stop_reason') === 'max_tokens'
-            ? unproven('the limit of tokens came before the call')
-            : 'there is no call'
-        return at(json, 'stop_reason') === 'tool_use'
-          ? faultOf(messageReply, json)
-          : `the stop reason is ${at(json, 'stop_reason')}`
-      },
       optional,
-    ),
+    )(([{ json }]) => {
+      const call = listAt(json, 'content').find((block) => at(block, 'type') === 'tool_use')
+      if (call === undefined)
+        return at(json, 'stop_reason') === 'max_tokens'
+          ? unproven('the limit of tokens came before the call')
+          : 'there is no call'
+      return at(json, 'stop_reason') === 'tool_use'
+        ? faultOf(messageReply, json)
+        : `the stop reason is ${at(json, 'stop_reason')}`
+    }),
   ],
   'calls-streamed': [
     severe('The pieces of the input of a call, joined, are JSON.', 'Claude Code'),
@@ -180,12 +165,9 @@ export const messageRows = rowsOf('messages', {
       const pieces = parts
         .filter((part) => at(part, 'index') === starts[0])
         .map((part) => textAt(part, 'delta.partial_json') ?? '')
-      try {
-        JSON.parse(pieces.join('') || '{}')
-        return pieces.join('') === '' ? 'the input is empty' : undefined
-      } catch {
-        return `they are ${short(pieces.join(''))}`
-      }
+      const text = pieces.join('')
+      if (text === '') return 'the input is empty'
+      return parseJson(text) === undefined ? `they are ${short(text)}` : undefined
     }, calling),
   ],
   count: [

@@ -3,7 +3,7 @@ import { callTokens, question, tools, user } from '../probe/asks.ts'
 import type { Ask, Exchange, Server } from '../probe/exchange.ts'
 import { faultOf, ollamaChat, ollamaError, ollamaGenerated, ollamaPart, ollamaShown, ollamaTags } from '../probe/forms.ts'
 import { at, joined, listAt, numberAt, partsOf, textAt } from '../probe/read.ts'
-import { finding, holds, judged, moderate, rowsOf, sameText, severe, short, unproven, type Verdict } from '../probe/row.ts'
+import { answered, finding, holds, moderate, rowsOf, sameText, severe, short, unproven, type Verdict } from '../probe/row.ts'
 
 const options = { num_predict: 24, temperature: 0 }
 export const ollamaBase = ({ model }: Pick<Server, 'model'>, more: object = {}): Ask => ({
@@ -13,13 +13,13 @@ export const ollamaBase = ({ model }: Pick<Server, 'model'>, more: object = {}):
 const optional = { isOptional: true }
 
 const ofStream = (judge: (parts: readonly unknown[], stream: Exchange) => Verdict | string | undefined) =>
-  judged(
+  answered(
     // Ollama streams unless it is asked not to.
     (server) => ollamaBase(server, { stream: undefined }),
-    ([stream]) =>
-      stream.events.length === 0
-        ? `the reply is not a stream of lines: ${stream.headers['content-type']}`
-        : judge(partsOf(stream), stream),
+  )(([stream]) =>
+    stream.events.length === 0
+      ? `the reply is not a stream of lines: ${stream.headers['content-type']}`
+      : judge(partsOf(stream), stream),
   )
 
 const pathAnswers = (
@@ -27,18 +27,12 @@ const pathAnswers = (
   body: ((server: Server) => object) | undefined,
   judge: (reply: Exchange, server: Server) => string | undefined,
 ) =>
-  judged(
-    (server) => ({ path, ...(body !== undefined && { body: body(server) }) }),
-    ([reply], server) => judge(reply, server),
-  )
+  answered((server) => ({ path, ...(body !== undefined && { body: body(server) }) }))(([reply], server) => judge(reply, server))
 
 export const ollamaRows = rowsOf('ollama', {
   form: [
     severe('A reply has a message, its reason to end, and counts.', 'clients of Ollama'),
-    judged(
-      (server) => ollamaBase(server),
-      ([reply]) => faultOf(ollamaChat, reply.json),
-    ),
+    answered((server) => ollamaBase(server))(([reply]) => faultOf(ollamaChat, reply.json)),
   ],
   version: [
     moderate('`/api/version` has a version of three numbers.', 'clients that look for features'),
@@ -73,61 +67,51 @@ export const ollamaRows = rowsOf('ollama', {
   ],
   'same-text': [
     severe('A stream has the text that a whole reply has.', 'every user'),
-    judged(
-      (server) => [ollamaBase(server), ollamaBase(server, { stream: undefined })],
-      ([whole, stream]) => {
-        return sameText(
-          textAt(whole.json, 'message.content') ?? '',
-          stream === undefined ? '' : joined(stream, 'message.content'),
-        )
-      },
-    ),
+    answered((server) => [ollamaBase(server), ollamaBase(server, { stream: undefined })])(([whole, stream]) => {
+      return sameText(textAt(whole.json, 'message.content') ?? '', stream === undefined ? '' : joined(stream, 'message.content'))
+    }),
   ],
   limit: [
     severe('`num_predict` limits the output, and a truncated reply says `length`.', 'those who parse'),
-    judged(
-      (server) => ollamaBase(server, { options: { ...options, num_predict: 5 } }),
-      ([{ json }]) => {
-        const count = numberAt(json, 'eval_count') ?? 0
-        if (count > 5) return `${count} tokens were generated, and the limit is 5`
-        if (count < 5) return unproven('the model writes less than the limit')
-        return at(json, 'done_reason') === 'length' ? undefined : `the reason is ${at(json, 'done_reason')}`
-      },
-    ),
+    answered((server) => ollamaBase(server, { options: { ...options, num_predict: 5 } }))(([{ json }]) => {
+      const count = numberAt(json, 'eval_count') ?? 0
+      if (count > 5) return `${count} tokens were generated, and the limit is 5`
+      if (count < 5) return unproven('the model writes less than the limit')
+      return at(json, 'done_reason') === 'length' ? undefined : `the reason is ${at(json, 'done_reason')}`
+    }),
   ],
   format: [
     severe('With a schema as `format`, the text is JSON that it allows.', 'programs that parse replies'),
-    judged(
+    answered(
       (server) =>
         ollamaBase(server, {
           options: { ...options, num_predict: callTokens },
           format: { type: 'object', properties: { zq: { type: 'string', enum: ['ÿ-1'] } }, required: ['zq'] },
         }),
-      ([{ json }]) =>
-        /"zq"\s*:\s*"ÿ-1"/.test(textAt(json, 'message.content') ?? '') || at(json, 'done_reason') === 'length'
-          ? undefined
-          : `the text is ${short(textAt(json, 'message.content') ?? '')}`,
       optional,
+    )(([{ json }]) =>
+      /"zq"\s*:\s*"ÿ-1"/.test(textAt(json, 'message.content') ?? '') || at(json, 'done_reason') === 'length'
+        ? undefined
+        : `the text is ${short(textAt(json, 'message.content') ?? '')}`,
     ),
   ],
   calls: [
     moderate('The arguments of a call are an object.', 'clients of Ollama that use tools'),
-    judged(
+    answered(
       (server) =>
         ollamaBase(server, {
           tools,
           messages: [user('What is the weather in Oslo, in celsius?')],
           options: { ...options, num_predict: callTokens },
         }),
-      ([{ json }]) => {
-        const [call] = listAt(json, 'message.tool_calls')
-        if (call === undefined) return unproven('the model does not call')
-        return isObject(at(call, 'function.arguments'))
-          ? undefined
-          : `they are ${short(JSON.stringify(at(call, 'function.arguments')))}`
-      },
       optional,
-    ),
+    )(([{ json }]) => {
+      const [call] = listAt(json, 'message.tool_calls')
+      if (call === undefined) return unproven('the model does not call')
+      return isObject(at(call, 'function.arguments'))
+        ? undefined
+        : `they are ${short(JSON.stringify(at(call, 'function.arguments')))}`
+    }),
   ],
   generate: [
     severe('`/api/generate` answers a prompt.', 'code completion in editors'),

@@ -1,14 +1,16 @@
+import { parseJson } from '../../base/json.ts'
 import { again, callTokens, question, tools, words } from '../probe/asks.ts'
 import type { Ask, Exchange, Server } from '../probe/exchange.ts'
 import { faultOf, openaiError, response } from '../probe/forms.ts'
-import { at, listAt, numberAt, partsOf, textAt, usageIn } from '../probe/read.ts'
+import { at, faultOfNames, listAt, numberAt, partsOf, textAt, usageIn } from '../probe/read.ts'
 import {
   absent,
+  answered,
   finding,
   holds,
-  judged,
   moderate,
   type Row,
+  readsMore,
   rowsOf,
   severe,
   short,
@@ -35,10 +37,17 @@ const textOf = (value: unknown) =>
     .join('')
 
 const ofStream = (judge: (parts: readonly unknown[], stream: Exchange) => Verdict | string | undefined) =>
-  judged(
-    (server) => streamed(server),
-    ([stream]) => (stream.events.length === 0 ? 'the reply has no events' : judge(partsOf(stream), stream)),
+  answered((server) => streamed(server))(([stream]) =>
+    stream.events.length === 0 ? 'the reply has no events' : judge(partsOf(stream), stream),
   )
+
+const afterCall = (result: string) => ({
+  input: [
+    { role: 'user', content: 'Look.' },
+    { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'call_1', output: result },
+  ],
+})
 
 const named = (parts: readonly unknown[], type: string) => parts.filter((part) => at(part, 'type') === type)
 const ends = /^response\.(completed|incomplete|failed)$/
@@ -64,45 +73,30 @@ function stored(
 export const responseRows = rowsOf('responses', {
   form: [
     severe('A response has an id, a status, items and usage.', 'Codex, and every typed SDK'),
-    judged(
-      (server) => responseBase(server),
-      ([reply]) => faultOf(response, reply.json),
-    ),
+    answered((server) => responseBase(server))(([reply]) => faultOf(response, reply.json)),
   ],
   limit: [
     severe(
       'A response that reaches `max_output_tokens` is `incomplete`, and says why.',
       'agents, which else take a truncated reply for a complete one',
     ),
-    judged(
-      (server) => responseBase(server, { max_output_tokens: 16 }),
-      ([{ json }]) => {
-        const count = numberAt(json, 'usage.output_tokens')
-        if (count !== undefined && count > 16) return `${count} tokens were generated, and the limit is 16`
-        if (count === undefined || count < 16) return unproven('the model writes less than the limit')
-        const reason = at(json, 'incomplete_details.reason')
-        return at(json, 'status') === 'incomplete' && reason === 'max_output_tokens'
-          ? undefined
-          : `the status is ${at(json, 'status')}, the reason ${reason}`
-      },
-    ),
+    answered((server) => responseBase(server, { max_output_tokens: 16 }))(([{ json }]) => {
+      const count = numberAt(json, 'usage.output_tokens')
+      if (count !== undefined && count > 16) return `${count} tokens were generated, and the limit is 16`
+      if (count === undefined || count < 16) return unproven('the model writes less than the limit')
+      const reason = at(json, 'incomplete_details.reason')
+      return at(json, 'status') === 'incomplete' && reason === 'max_output_tokens'
+        ? undefined
+        : `the status is ${at(json, 'status')}, the reason ${reason}`
+    }),
   ],
   instructions: [
     severe('`instructions` are read.', 'Codex, whose system prompt they are'),
-    judged(
-      (server) => [responseBase(server), responseBase(server, { instructions: words(40) })],
-      ([small, large]) => {
-        const [few = 0, many = 0] = [usageIn(small).input, large && usageIn(large).input]
-        return many - few >= 15 ? undefined : `the prompt has ${few} tokens without them and ${many} with them`
-      },
-    ),
+    readsMore(responseBase, [{}, { instructions: words(40) }], 15),
   ],
   'event-names': [
     severe('The name of each event is its type.', 'clients that read `event:` lines'),
-    ofStream((_, { events }) => {
-      const odd = events.find(({ name, json }) => json !== undefined && name !== at(json, 'type'))
-      return odd === undefined ? undefined : `an event ${at(odd.json, 'type')} has the name ${odd.name}`
-    }),
+    ofStream((_, stream) => faultOfNames(stream)),
   ],
   sequence: [
     moderate('`sequence_number` begins with 0 and grows by 1.', 'clients that find a stream again'),
@@ -156,7 +150,7 @@ export const responseRows = rowsOf('responses', {
   ],
   calls: [
     severe('With `tool_choice: required`, a `function_call` has a `call_id` and JSON.', 'Codex'),
-    judged(
+    answered(
       (server) =>
         responseBase(server, {
           tools: flat,
@@ -164,23 +158,18 @@ export const responseRows = rowsOf('responses', {
           max_output_tokens: callTokens,
           input: 'What is the weather in Oslo?',
         }),
-      ([{ json }]) => {
-        const [call] = output(json, 'function_call')
-        if (call === undefined)
-          return at(json, 'status') === 'incomplete' ? unproven('the limit of tokens came before the call') : 'there is no call'
-        try {
-          JSON.parse(textAt(call, 'arguments') ?? '')
-          return undefined
-        } catch {
-          return `the arguments are ${short(textAt(call, 'arguments') ?? '')}`
-        }
-      },
       optional,
-    ),
+    )(([{ json }]) => {
+      const [call] = output(json, 'function_call')
+      if (call === undefined)
+        return at(json, 'status') === 'incomplete' ? unproven('the limit of tokens came before the call') : 'there is no call'
+      const text = textAt(call, 'arguments') ?? ''
+      return parseJson(text) === undefined ? `the arguments are ${short(text)}` : undefined
+    }),
   ],
   schema: [
     severe('With a JSON Schema in `text.format`, the text is JSON.', 'programs that parse replies'),
-    judged(
+    answered(
       (server) =>
         responseBase(server, {
           max_output_tokens: callTokens,
@@ -198,31 +187,16 @@ export const responseRows = rowsOf('responses', {
             },
           },
         }),
-      ([{ json }]) =>
-        textOf(json).replace(/\s/g, '') === '{"zq":"ÿ-1"}' || at(json, 'status') === 'incomplete'
-          ? undefined
-          : `the text is ${JSON.stringify(short(textOf(json)))}`,
       optional,
+    )(([{ json }]) =>
+      textOf(json).replace(/\s/g, '') === '{"zq":"ÿ-1"}' || at(json, 'status') === 'incomplete'
+        ? undefined
+        : `the text is ${JSON.stringify(short(textOf(json)))}`,
     ),
   ],
   'tool-results': [
     severe('The output of a call is read.', 'Codex'),
-    judged(
-      (server) =>
-        ['One.', words(20)].map((result) =>
-          responseBase(server, {
-            input: [
-              { role: 'user', content: 'Look.' },
-              { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}' },
-              { type: 'function_call_output', call_id: 'call_1', output: result },
-            ],
-          }),
-        ),
-      ([small, large]) => {
-        const [few = 0, many = 0] = [usageIn(small).input, large && usageIn(large).input]
-        return many - few >= 15 ? undefined : `the prompt has ${few} tokens with a short output and ${many} with a long one`
-      },
-    ),
+    readsMore(responseBase, [afterCall('One.'), afterCall(words(20))], 15),
   ],
   previous: [
     severe('`previous_response_id` continues the conversation: the model reads it.', 'clients that send only what is new'),
@@ -277,10 +251,8 @@ export const responseRows = rowsOf('responses', {
   ],
   ids: [
     moderate('Each response has an id of its own.', 'stores of responses'),
-    judged(
-      (server) => [responseBase(server), again(responseBase(server))],
-      ([one, two]) =>
-        at(one.json, 'id') === at(two?.json, 'id') ? `two responses have the id ${at(one.json, 'id')}` : undefined,
+    answered((server) => [responseBase(server), again(responseBase(server))])(([one, two]) =>
+      at(one.json, 'id') === at(two?.json, 'id') ? `two responses have the id ${at(one.json, 'id')}` : undefined,
     ),
   ],
   socket: [

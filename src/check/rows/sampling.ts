@@ -1,7 +1,7 @@
 import { again, chat, streamed } from '../probe/asks.ts'
 import type { Exchange, Server } from '../probe/exchange.ts'
 import { at, chatContent, chatText, listAt, numberAt, partsOf, textAt, usageIn } from '../probe/read.ts'
-import { judged, moderate, rowsOf, severe, short, slight, unproven, type Verdict } from '../probe/row.ts'
+import { answered, moderate, rowsOf, severe, short, slight, unproven, type Verdict } from '../probe/row.ts'
 
 const drawn = (server: Pick<Server, 'model'>, seed: number) => chat(server, { temperature: 1, seed })
 /** That four draws are the same by chance is then less likely than one in a hundred. */
@@ -15,14 +15,10 @@ const entriesOf = (reply: Exchange) =>
     : listAt(reply.json, 'choices.0.logprobs.content')
 
 const ofEntries = (judge: (entries: readonly unknown[], reply: Exchange) => Verdict | string | undefined, isStream = false) =>
-  judged(
-    (server) => (isStream ? streamed(server, asked) : chat(server, asked)),
-    ([reply]) => {
-      const entries = entriesOf(reply)
-      return entries.length === 0 ? 'the reply has none' : judge(entries, reply)
-    },
-    { isOptional: true },
-  )
+  answered((server) => (isStream ? streamed(server, asked) : chat(server, asked)), { isOptional: true })(([reply]) => {
+    const entries = entriesOf(reply)
+    return entries.length === 0 ? 'the reply has none' : judge(entries, reply)
+  })
 
 const isBelowZero = (value: unknown) => typeof value === 'number' && value <= 0.0001
 
@@ -36,39 +32,29 @@ function faultOfTexts(entries: readonly unknown[], reply: Exchange): string | un
     : `the tokens are ${JSON.stringify(short(joined))}, and the text is ${JSON.stringify(short(text))}`
 }
 
+function faultOfRepeat(replies: readonly Exchange[]): string | undefined {
+  const [one = '', two = ''] = replies.map(chatText)
+  return one === two ? undefined : `${JSON.stringify(short(one))}, then ${JSON.stringify(short(two))}`
+}
+
 export const samplingRows = rowsOf('sampling', {
   greedy: [
     slight('With temperature 0, the same request gives the same text.', 'tests, and caches of replies'),
-    judged(
-      (server) => [chat(server), again(chat(server))],
-      ([one, two]) =>
-        two !== undefined && chatText(one) === chatText(two)
-          ? undefined
-          : `${JSON.stringify(short(chatText(one)))}, then ${JSON.stringify(short(two ? chatText(two) : ''))}`,
-    ),
+    answered((server) => [chat(server), again(chat(server))])(faultOfRepeat),
   ],
   seed: [
     moderate('With the same seed, the same request gives the same text.', 'tests, and evaluations'),
-    judged(
-      (server) => [drawn(server, 7), again(drawn(server, 7))],
-      ([one, two]) =>
-        two !== undefined && chatText(one) === chatText(two)
-          ? undefined
-          : `${JSON.stringify(short(chatText(one)))}, then ${JSON.stringify(short(two ? chatText(two) : ''))}`,
-      { isOptional: true },
-    ),
+    answered((server) => [drawn(server, 7), again(drawn(server, 7))], { isOptional: true })(faultOfRepeat),
   ],
   'other-seeds': [
     moderate('Other seeds give other texts, at a temperature above 0.', 'everyone who wants variety'),
-    judged(
-      (server) => [chat(server, asked), ...[7, 8, 9, 10].map((seed) => drawn(server, seed))],
+    answered((server) => [chat(server, asked), ...[7, 8, 9, 10].map((seed) => drawn(server, seed))], { isOptional: true })(
       ([greedy, ...replies]) => {
         if (new Set(replies.map(chatText)).size > 1) return undefined
         const likelihood = Math.exp(entriesOf(greedy).reduce<number>((sum, entry) => sum + (numberAt(entry, 'logprob') ?? 0), 0))
         if (likelihood > mostLikely) return unproven('the model is too certain of its answer')
         return `four seeds give ${JSON.stringify(short(replies[0] === undefined ? '' : chatText(replies[0])))}`
       },
-      { isOptional: true },
     ),
   ],
   logprobs: [
@@ -111,9 +97,6 @@ export const samplingRows = rowsOf('sampling', {
   ],
   'logprobs-unasked': [
     slight('Without `logprobs`, there are none.', 'those who pay for traffic'),
-    judged(
-      (server) => chat(server),
-      (replies) => (entriesOf(replies[0]).length > 0 ? 'the reply has them' : undefined),
-    ),
+    answered((server) => chat(server))((replies) => (entriesOf(replies[0]).length > 0 ? 'the reply has them' : undefined)),
   ],
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseJson } from '../../base/json.ts'
 import { callTokens, chat, user } from '../probe/asks.ts'
 import { chatContent, finishOf } from '../probe/read.ts'
-import { finding, holds, judged, type Row, rowsOf, severe, short, slight, unproven } from '../probe/row.ts'
+import { answered, finding, holds, type Row, rowsOf, severe, short, slight, unproven } from '../probe/row.ts'
 
 const jsonSchema = (schema: unknown, more: object = {}) => ({
   max_tokens: callTokens,
@@ -34,17 +34,13 @@ const oddForm = z.strictObject({ zq: z.array(z.boolean()), k7: z.literal('ÿ-1')
 
 /** JSON that a schema allows, and nothing around it. */
 function allowed(form: z.ZodType, more: object, content = 'Invent a person.'): Row['steps'] {
-  return judged(
-    (server) => chat(server, { messages: [user(content)], ...more }),
-    ([reply]) => {
-      const text = chatContent(reply)
-      if (form.safeParse(parseJson(text)).success) return undefined
-      return finishOf(reply) === 'length'
-        ? unproven('the limit of tokens came before the end')
-        : `the text is ${JSON.stringify(short(text))}`
-    },
-    { isOptional: true },
-  )
+  return answered((server) => chat(server, { messages: [user(content)], ...more }), { isOptional: true })(([reply]) => {
+    const text = chatContent(reply)
+    if (form.safeParse(parseJson(text)).success) return undefined
+    return finishOf(reply) === 'length'
+      ? unproven('the limit of tokens came before the end')
+      : `the text is ${JSON.stringify(short(text))}`
+  })
 }
 
 export const schemaRows = rowsOf('schemas', {

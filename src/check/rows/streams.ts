@@ -2,24 +2,19 @@ import { chat, endless, streamed, user } from '../probe/asks.ts'
 import type { Exchange } from '../probe/exchange.ts'
 import { chatChunk, faultOf } from '../probe/forms.ts'
 import { at, brokenEvent, chatContent, chatText, finishOf, listAt, partsOf, textAt, usageIn } from '../probe/read.ts'
-import { judged, moderate, rowsOf, sameText, severe, short, slight, unproven, type Verdict } from '../probe/row.ts'
+import { answered, moderate, rowsOf, sameText, severe, short, slight, unproven, type Verdict } from '../probe/row.ts'
 
 /** A check of one ordinary stream. */
 const ofStream = (judge: (stream: Exchange) => Verdict | string | undefined) =>
-  judged(
-    (server) => streamed(server),
-    ([stream]) => (stream.events.length === 0 ? 'the reply has no events' : judge(stream)),
-  )
+  answered((server) => streamed(server))(([stream]) => (stream.events.length === 0 ? 'the reply has no events' : judge(stream)))
 
 const hasUsage = (part: unknown) => at(part, 'usage') !== undefined && at(part, 'usage') !== null
 
 export const streamRows = rowsOf('streams', {
   'content-type': [
     severe('A stream is `text/event-stream`.', 'browsers, and SDKs that look before they read'),
-    judged(
-      (server) => streamed(server),
-      ([{ headers }]) =>
-        headers['content-type']?.includes('text/event-stream') ? undefined : `it is ${headers['content-type']}`,
+    answered((server) => streamed(server))(([{ headers }]) =>
+      headers['content-type']?.includes('text/event-stream') ? undefined : `it is ${headers['content-type']}`,
     ),
   ],
   json: [
@@ -106,51 +101,41 @@ export const streamRows = rowsOf('streams', {
   ],
   'usage-unasked': [
     slight('Without `include_usage`, no chunk without choices comes.', 'clients that read `choices[0]` of each chunk'),
-    judged(
-      (server) => chat(server, { stream: true }),
-      ([stream]) => (partsOf(stream).some((part) => listAt(part, 'choices').length === 0) ? 'a chunk has no choices' : undefined),
+    answered((server) => chat(server, { stream: true }))(([stream]) =>
+      partsOf(stream).some((part) => listAt(part, 'choices').length === 0) ? 'a chunk has no choices' : undefined,
     ),
   ],
   live: [
     severe('Text is sent while it is generated.', 'everyone who waits for the first word'),
-    judged(
-      (server) => streamed(server, { max_tokens: 40, ...endless(server) }),
-      ([stream]) => {
-        const isText = (json: unknown) =>
-          textAt(json, 'choices.0.delta.content') || textAt(json, 'choices.0.delta.reasoning_content')
-        const times = stream.events.filter(({ json }) => isText(json)).map(({ atMs }) => atMs)
-        const [first = 0, last = 0] = [times[0], times.at(-1)]
-        const written = usageIn(stream).output ?? 0
-        if (stream.ms < 100 || written < 8) return unproven('the reply is over too soon')
-        if (times.length < 3) return `${written} tokens come in ${times.length} chunks`
-        return last - first >= stream.ms * 0.02
-          ? undefined
-          : `all chunks come within ${Math.round(last - first)} ms, after ${Math.round(first)} ms`
-      },
-    ),
+    answered((server) => streamed(server, { max_tokens: 40, ...endless(server) }))(([stream]) => {
+      const isText = (json: unknown) =>
+        textAt(json, 'choices.0.delta.content') || textAt(json, 'choices.0.delta.reasoning_content')
+      const times = stream.events.filter(({ json }) => isText(json)).map(({ atMs }) => atMs)
+      const [first = 0, last = 0] = [times[0], times.at(-1)]
+      const written = usageIn(stream).output ?? 0
+      if (stream.ms < 100 || written < 8) return unproven('the reply is over too soon')
+      if (times.length < 3) return `${written} tokens come in ${times.length} chunks`
+      return last - first >= stream.ms * 0.02
+        ? undefined
+        : `all chunks come within ${Math.round(last - first)} ms, after ${Math.round(first)} ms`
+    }),
   ],
   'same-text': [
     severe('A stream has the text that a whole reply has.', 'every user: text is lost or repeated'),
-    judged(
-      (server) => [chat(server), streamed(server)],
-      ([whole, stream]) => {
-        return sameText(chatText(whole), stream === undefined ? '' : chatText(stream))
-      },
-    ),
+    answered((server) => [chat(server), streamed(server)])(([whole, stream]) => {
+      return sameText(chatText(whole), stream === undefined ? '' : chatText(stream))
+    }),
   ],
   'same-finish': [
     severe('A truncated stream says `length`, as a truncated whole reply does.', 'agents, which else take it for a complete one'),
-    judged(
-      (server) => [chat(server, { max_tokens: 3 }), streamed(server, { max_tokens: 3 })],
-      ([whole, stream]) => {
-        if (stream === undefined || finishOf(whole) !== 'length') return unproven('the whole reply is not truncated')
-        return finishOf(stream) === 'length' ? undefined : `it says ${finishOf(stream)}`
-      },
-    ),
+    answered((server) => [chat(server, { max_tokens: 3 }), streamed(server, { max_tokens: 3 })])(([whole, stream]) => {
+      if (stream === undefined || finishOf(whole) !== 'length') return unproven('the whole reply is not truncated')
+      return finishOf(stream) === 'length' ? undefined : `it says ${finishOf(stream)}`
+    }),
   ],
   characters: [
     severe('No character is broken between two chunks.', 'users of emoji, and of scripts other than Latin'),
-    judged(
+    answered(
       (server) =>
         streamed(server, {
           messages: [user('Repeat exactly: 日本語 🎉🧭 żółć')],
@@ -160,9 +145,9 @@ export const streamRows = rowsOf('streams', {
             json_schema: { name: 'text', strict: true, schema: { type: 'string', enum: ['日本語 🎉🧭 żółć'] } },
           },
         }),
-      ([stream]) =>
-        chatContent(stream).includes('\ufffd') ? `the text is ${JSON.stringify(short(chatContent(stream)))}` : undefined,
       { isOptional: true },
+    )(([stream]) =>
+      chatContent(stream).includes('\ufffd') ? `the text is ${JSON.stringify(short(chatContent(stream)))}` : undefined,
     ),
   ],
   choices: [
@@ -170,14 +155,10 @@ export const streamRows = rowsOf('streams', {
       'With `n: 2`, the chunks of each choice have its index, and each choice ends.',
       'evaluations that draw several answers',
     ),
-    judged(
-      (server) => streamed(server, { n: 2, temperature: 1 }),
-      ([stream]) => {
-        const choices = partsOf(stream).flatMap((part) => listAt(part, 'choices'))
-        const ended = choices.flatMap((choice) => (typeof at(choice, 'finish_reason') === 'string' ? [at(choice, 'index')] : []))
-        return [...ended].sort().join() === '0,1' ? undefined : `the choices that end are ${ended.join(', ')}`
-      },
-      { isOptional: true },
-    ),
+    answered((server) => streamed(server, { n: 2, temperature: 1 }), { isOptional: true })(([stream]) => {
+      const choices = partsOf(stream).flatMap((part) => listAt(part, 'choices'))
+      const ended = choices.flatMap((choice) => (typeof at(choice, 'finish_reason') === 'string' ? [at(choice, 'index')] : []))
+      return [...ended].sort().join() === '0,1' ? undefined : `the choices that end are ${ended.join(', ')}`
+    }),
   ],
 })

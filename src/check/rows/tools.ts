@@ -3,7 +3,7 @@ import { isObject, parseJson } from '../../base/json.ts'
 import { again, chat, user, withTools } from '../probe/asks.ts'
 import type { Exchange, Server } from '../probe/exchange.ts'
 import { at, type Call, callsOf, chatContent, finishOf, listAt, partsOf } from '../probe/read.ts'
-import { judged, moderate, type Row, rowsOf, severe, short, unproven, type Verdict } from '../probe/row.ts'
+import { answered, moderate, type Row, rowsOf, severe, short, unproven, type Verdict } from '../probe/row.ts'
 
 const named = { tool_choice: { type: 'function', function: { name: 'get_weather' } } }
 const required = { tool_choice: 'required' }
@@ -19,19 +19,15 @@ function faultOfCall({ id, name, arguments: text }: Call): string | undefined {
 
 /** Calls that are required: each is of a declared tool, and has JSON. */
 const called = (more: object, judge: (calls: readonly [Call, ...Call[]], reply: Exchange) => Verdict | string | undefined) =>
-  judged(
-    (server) => withTools(server, more),
-    ([reply]) => {
-      const calls = callsOf(reply)
-      const [first, ...others] = calls
-      if (first === undefined) {
-        if (finishOf(reply) === 'length') return unproven('the limit of tokens came before the call')
-        return `there is no call: ${short(chatContent(reply) || reply.text)}`
-      }
-      return calls.map(faultOfCall).find((fault) => fault !== undefined) ?? judge([first, ...others], reply)
-    },
-    { isOptional: true },
-  )
+  answered((server) => withTools(server, more), { isOptional: true })(([reply]) => {
+    const calls = callsOf(reply)
+    const [first, ...others] = calls
+    if (first === undefined) {
+      if (finishOf(reply) === 'length') return unproven('the limit of tokens came before the call')
+      return `there is no call: ${short(chatContent(reply) || reply.text)}`
+    }
+    return calls.map(faultOfCall).find((fault) => fault !== undefined) ?? judge([first, ...others], reply)
+  })
 
 const inStream = { stream: true, stream_options: { include_usage: true } }
 const anything = () => undefined
@@ -98,17 +94,13 @@ export const toolRows = rowsOf('tools', {
   ],
   none: [
     severe('With `tool_choice: none`, there is no call.', 'agents that ask for a summary'),
-    judged(
-      (server) => withTools(server, { tool_choice: 'none', max_tokens: 60 }),
-      ([reply]) => {
-        const [call] = callsOf(reply)
-        if (call !== undefined) return `the model calls ${call.name}`
-        return /<tool_call>|\[TOOL_CALLS\]|<\|python_tag\|>/.test(chatContent(reply))
-          ? `the text is ${short(chatContent(reply))}`
-          : undefined
-      },
-      { isOptional: true },
-    ),
+    answered((server) => withTools(server, { tool_choice: 'none', max_tokens: 60 }), { isOptional: true })(([reply]) => {
+      const [call] = callsOf(reply)
+      if (call !== undefined) return `the model calls ${call.name}`
+      return /<tool_call>|\[TOOL_CALLS\]|<\|python_tag\|>/.test(chatContent(reply))
+        ? `the text is ${short(chatContent(reply))}`
+        : undefined
+    }),
   ],
   streamed: [
     severe('A streamed call has JSON when its pieces are joined.', 'agents'),
@@ -126,10 +118,8 @@ export const toolRows = rowsOf('tools', {
   ],
   ids: [
     severe('Each call has an id that no other has.', 'agents, which match results by id'),
-    judged(
-      (server) => [withTools(server, required), again(withTools(server, required))],
-      ([one, two]) => same(one, two),
-      { isOptional: true },
+    answered((server) => [withTools(server, required), again(withTools(server, required))], { isOptional: true })(([one, two]) =>
+      same(one, two),
     ),
   ],
   single: [
@@ -140,18 +130,17 @@ export const toolRows = rowsOf('tools', {
   ],
   read: [
     severe('The model reads the tools.', 'agents'),
-    judged(
+    answered(
       (server) => [
         chat(server, { messages: [user('What is the weather in Oslo, in celsius?')] }),
         withTools(server, { tool_choice: 'auto', max_tokens: 60 }),
       ],
-      ([plain, tooled]) => {
-        const [few, many] = [plain, tooled].map((reply) => at(reply?.json, 'usage.prompt_tokens'))
-        if (typeof few !== 'number' || typeof many !== 'number') return unproven('the reply has no count of the prompt')
-        return many >= few + 20 ? undefined : `the prompt has ${few} tokens without tools and ${many} with them`
-      },
       { isOptional: true },
-    ),
+    )(([plain, tooled]) => {
+      const [few, many] = [plain, tooled].map((reply) => at(reply?.json, 'usage.prompt_tokens'))
+      if (typeof few !== 'number' || typeof many !== 'number') return unproven('the reply has no count of the prompt')
+      return many >= few + 20 ? undefined : `the prompt has ${few} tokens without tools and ${many} with them`
+    }),
   ],
   unknown: [
     moderate('A `tool_choice` that names a function which is not declared is refused.', 'developers with a spelling mistake'),
