@@ -5,9 +5,9 @@ import { outputLimits } from '../openai/decode-common.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { type DecodedCompletion, decodeCompletion } from '../openai-completions/decode.ts'
 import { completionRequestSchema } from '../openai-completions/schema.ts'
-import { checkFields, indexFields, spellings } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
+import { spellings } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
-import { validate } from '../wire/validate.ts'
 import { anyNumber, flag, text } from '../wire/wire-types.ts'
 import { absentFields, koboldFields, ownFields } from './fields.ts'
 
@@ -43,7 +43,7 @@ export const koboldSchema = looseObject({
   render_special: flag,
   replace_instruct_placeholders: flag,
 })
-const fieldIndex = indexFields(koboldFields)
+const readBody = bodyReader(koboldSchema, koboldFields)
 const readHere = new Set([...ownFields.flatMap(spellings), ...absentFields])
 /** KoboldAI's default. */
 export const defaultLength = 100
@@ -62,8 +62,7 @@ function decodeBans({ banned_tokens, custom_token_bans, banned_strings }: z.outp
 
 /** A body of KoboldAI's `generate`, read as a completion. Throws as `decodeCompletion`. */
 export function decodeKobold(body: unknown, id: string): Pick<DecodedCompletion, 'requests' | 'ignored' | 'nameOf'> {
-  const wire = validate(koboldSchema, body, fieldIndex)
-  const unknown = checkFields(fieldIndex, wire)
+  const { wire, ignored: unknown } = readBody(body)
   const given = Object.fromEntries(Object.entries(wire).filter(([name, value]) => !readHere.has(name) && value !== null))
   const top = pickSpelling(wire, ['logprobs', 'n_probs'])
   const { requests, ignored, nameOf } = decodeCompletion(

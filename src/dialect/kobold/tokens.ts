@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { DetokenizeRequest, TokenizeRequest } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { checkFields, indexFields, used } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
+import { used } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
-import { validate } from '../wire/validate.ts'
 import { flag, tokenIdList } from '../wire/wire-types.ts'
 
 type Call<Request> = { readonly request: Request; readonly ignored: readonly string[]; readonly nameOf: NameOf }
@@ -18,24 +18,24 @@ export const countFields = [
 export const detokenizeSchema = looseObject({ ids: tokenIdList({ count: maxTokens, error: `at most ${maxTokens} tokens` }) })
 export const detokenizeFields = [used('ids', 'the ids of tokens')]
 
-const countIndex = indexFields(countFields)
-const detokenizeIndex = indexFields(detokenizeFields)
+const readCount = bodyReader(countSchema, countFields)
+const readDetokenize = bodyReader(detokenizeSchema, detokenizeFields)
 
 /** KoboldCpp's `POST /api/extra/tokencount`. */
 export function decodeTokenCount(body: unknown): Call<TokenizeRequest> {
-  const wire = validate(countSchema, body, countIndex)
+  const { wire, ignored } = readCount(body)
   const prompt = { type: 'text', text: wire.prompt } as const
   const request = { prompt, reasoning: {}, addBos: wire.special ?? true, parseSpecial: true }
-  return { request, ignored: checkFields(countIndex, wire), nameOf: (path) => (path[0] === 'addBos' ? 'special' : 'prompt') }
+  return { request, ignored, nameOf: (path) => (path[0] === 'addBos' ? 'special' : 'prompt') }
 }
 
 /** KoboldCpp's `POST /api/extra/detokenize`. */
 export function decodeDetokenize(body: unknown): Call<DetokenizeRequest> {
-  const wire = validate(detokenizeSchema, body, detokenizeIndex)
+  const { wire, ignored } = readDetokenize(body)
   const request = { tokens: wire.ids, special: true }
   return {
     request,
-    ignored: checkFields(detokenizeIndex, wire),
+    ignored,
     nameOf: ([, index]) => (index === undefined ? 'ids' : `ids[${index}]`),
   }
 }

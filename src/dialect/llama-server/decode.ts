@@ -9,10 +9,10 @@ import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { decodeProgress } from '../openai/times/running-fields.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { type FieldNames, nameField } from '../wire/field-names.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
-import { validate } from '../wire/validate.ts'
 import { completionFields, infillFields } from './fields.ts'
 import { type CompletionWire, completionSchema, type InfillWire, infillSchema, type WirePrompt } from './schema.ts'
 
@@ -34,15 +34,12 @@ export type DecodedLlamaCompletion = {
 }
 
 const nested = indexFields(nestedConstraintFields)
-const completionIndex = indexFields(completionFields)
-const infillIndex = indexFields(infillFields)
-const unknownInCompletion = unknownKeys(completionSchema, nested)
-const unknownInInfill = unknownKeys(infillSchema, nested)
+const readCompletion = bodyReader(completionSchema, completionFields, unknownKeys(completionSchema, nested))
+const readInfill = bodyReader(infillSchema, infillFields, unknownKeys(infillSchema, nested))
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeCompletion(body: unknown, id: string): DecodedLlamaCompletion {
-  const wire = validate(completionSchema, body, completionIndex)
-  const ignored = [...checkFields(completionIndex, wire), ...unknownInCompletion(body)]
+  const { wire, ignored } = readCompletion(body)
   const { prompt } = wire
   const isList = Array.isArray(prompt) && typeof prompt[0] !== 'number'
   const all = (isList ? prompt : [prompt]) as readonly WirePrompt[]
@@ -52,8 +49,7 @@ export function decodeCompletion(body: unknown, id: string): DecodedLlamaComplet
 
 /** As `decodeCompletion`, for `POST /infill`. */
 export function decodeInfill(body: unknown, id: string): DecodedLlamaCompletion {
-  const wire = validate(infillSchema, body, infillIndex)
-  const ignored = [...checkFields(infillIndex, wire), ...unknownInInfill(body)]
+  const { wire, ignored } = readInfill(body)
   const extra = (wire.input_extra ?? []).map(({ text }) => `${text}\n`).join('')
   const prefix = extra + wire.input_prefix + (wire.prompt ?? '')
   const names = { prompt: ['input_prefix'], 'prompt.prefix': ['input_prefix'], 'prompt.suffix': ['input_suffix'] } as const

@@ -1,8 +1,8 @@
 import type { CanonicalPath, NameOf } from '../../contract/field.ts'
 import { type GenerationRequests, plainChat, type ToolUse } from '../../contract/request.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
+import { indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
-import { validate } from '../wire/validate.ts'
 import { requestPerItem, withModelId } from './batch.ts'
 import { decodeCommon } from './decode-common.ts'
 import { decodeMessages } from './decode-messages.ts'
@@ -22,16 +22,13 @@ export type DecodedRequests = {
   readonly nameOf: NameOf
 }
 
-const nestedIndex = indexFields(nestedFields)
-const chatIndex = indexFields(chatFields)
-const batchIndex = indexFields(batchChatFields)
-const unknownInside = unknownKeys(chatSchema, nestedIndex)
-const unknownInsideBatch = unknownKeys(batchChatSchema, nestedIndex)
+const nested = indexFields(nestedFields)
+const readChat = bodyReader(chatSchema, chatFields, unknownKeys(chatSchema, nested))
+const readBatch = bodyReader(batchChatSchema, batchChatFields, unknownKeys(batchChatSchema, nested))
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeChat(body: unknown, id: string, serverTools?: ReadonlySet<string>): DecodedRequests {
-  const wire = validate(chatSchema, body, chatIndex)
-  const ignored = [...checkFields(chatIndex, wire), ...unknownInside(body)]
+  const { wire, ignored } = readChat(body)
   const conversations = [{ path: 'messages', messages: wire.messages }]
   return decodeConversations(wire, {
     id,
@@ -46,8 +43,7 @@ export function decodeChat(body: unknown, id: string, serverTools?: ReadonlySet<
 
 /** As `decodeChat`, for a batch of conversations with the same settings. */
 export function decodeBatchChat(body: unknown, id: string): DecodedRequests {
-  const wire = validate(batchChatSchema, withModelId(body), batchIndex)
-  const ignored = [...checkFields(batchIndex, wire), ...unknownInsideBatch(body)]
+  const { wire, ignored } = readBatch(withModelId(body))
   const conversations = wire.messages_batch.map((messages, index) => ({ path: `messages_batch[${index}]`, messages }))
   return decodeConversations(wire, {
     id,

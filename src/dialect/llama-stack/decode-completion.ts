@@ -1,6 +1,6 @@
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
+import { indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
-import { validate } from '../wire/validate.ts'
 import { requestPerItem, withModelId } from './batch.ts'
 import type { DecodedRequests } from './decode-chat.ts'
 import { decodeCommon } from './decode-common.ts'
@@ -9,24 +9,20 @@ import { batchCompletionFields, completionFields, nestedFields } from './fields.
 import { nameStackField } from './name-field.ts'
 import { batchCompletionSchema, type CommonWire, completionSchema, type WireContent } from './schema.ts'
 
-const nestedIndex = indexFields(nestedFields)
-const completionIndex = indexFields(completionFields)
-const batchIndex = indexFields(batchCompletionFields)
-const unknownInside = unknownKeys(completionSchema, nestedIndex)
-const unknownInsideBatch = unknownKeys(batchCompletionSchema, nestedIndex)
+const nested = indexFields(nestedFields)
+const readCompletion = bodyReader(completionSchema, completionFields, unknownKeys(completionSchema, nested))
+const readBatch = bodyReader(batchCompletionSchema, batchCompletionFields, unknownKeys(batchCompletionSchema, nested))
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeCompletion(body: unknown, id: string): DecodedRequests {
-  const wire = validate(completionSchema, body, completionIndex)
-  const ignored = [...checkFields(completionIndex, wire), ...unknownInside(body)]
+  const { wire, ignored } = readCompletion(body)
   const contents = [{ path: 'content', content: wire.content }]
   return decodeContents(wire, { id, model: wire.model_id, contents, input: 'content', stream: wire.stream ?? false, ignored })
 }
 
 /** As `decodeCompletion`, for a batch of contents with the same settings. */
 export function decodeBatchCompletion(body: unknown, id: string): DecodedRequests {
-  const wire = validate(batchCompletionSchema, withModelId(body), batchIndex)
-  const ignored = [...checkFields(batchIndex, wire), ...unknownInsideBatch(body)]
+  const { wire, ignored } = readBatch(withModelId(body))
   const contents = wire.content_batch.map((content, index) => ({ path: `content_batch[${index}]`, content }))
   return decodeContents(wire, { id, model: wire.model_id, contents, input: 'content_batch', stream: false, ignored })
 }

@@ -1,15 +1,13 @@
 import type { EmbedRequest, EmbedResult } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
-import { validate } from '../wire/validate.ts'
 import { decodeText } from './decode-content.ts'
 import { embeddingsFields } from './fields.ts'
 import type { StackEmbeddings } from './replies.ts'
 import { embeddingsSchema } from './schema.ts'
 
-const fieldIndex = indexFields(embeddingsFields)
-const unknownInside = unknownKeys(embeddingsSchema)
+const readBody = bodyReader(embeddingsSchema, embeddingsFields, unknownKeys(embeddingsSchema))
 
 /** An embeddings request in canonical form. */
 export type DecodedEmbeddings = {
@@ -21,8 +19,7 @@ export type DecodedEmbeddings = {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
-  const wire = validate(embeddingsSchema, body, fieldIndex)
-  const ignored = checkFields(fieldIndex, wire)
+  const { wire, ignored } = readBody(body)
   const { model_id: model, contents, output_dimension: dimensions } = wire
   return {
     request: {
@@ -30,7 +27,7 @@ export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
       inputs: contents.map((content, index) => ({ type: 'text', text: decodeText(content, `contents[${index}]`) })),
       ...(typeof dimensions === 'number' && { dimensions }),
     },
-    ignored: [...ignored, ...unknownInside(body)],
+    ignored,
     nameOf: ([root, index]) => {
       if (root === 'model') return 'model_id'
       if (root === 'dimensions') return 'output_dimension'

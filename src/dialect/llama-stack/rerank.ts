@@ -2,10 +2,9 @@ import { z } from 'zod'
 import type { Ranking } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { bestFirst, type ScoringCall } from '../scoring/scoring.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { list, looseObject, openObject } from '../wire/first-fault.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
-import { validate } from '../wire/validate.ts'
 import { integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 import { rerankFields } from './fields.ts'
 import type { StackRanking } from './replies.ts'
@@ -23,18 +22,16 @@ export const rerankSchema = looseObject({
   }).min(1, { error: 'at least one item' }),
   max_num_results: integerFrom(1),
 })
-const fieldIndex = indexFields(rerankFields)
-const unknownInside = unknownKeys(rerankSchema)
+const readBody = bodyReader(rerankSchema, rerankFields, unknownKeys(rerankSchema))
 
 /** Decodes a request of llama-stack's clients to rank items by relevance to a query. The reply lists the best first. */
 export function decodeStackRerank(body: unknown): ScoringCall<Ranking> {
-  const wire = validate(rerankSchema, body, fieldIndex)
-  const ignored = checkFields(fieldIndex, wire)
+  const { wire, ignored } = readBody(body)
   return {
     model: wire.model,
     request: { query: textOf(wire.query, 'query'), texts: wire.items.map((item, index) => textOf(item, `items[${index}]`)) },
     nameOf: ([root, index]) => (root !== 'texts' ? String(root) : index === undefined ? 'items' : `items[${String(index)}]`),
-    ignored: [...ignored, ...unknownInside(body)],
+    ignored,
     encode: (scored): StackRanking => ({ data: bestFirst(scored, wire.max_num_results) }),
   }
 }

@@ -1,13 +1,12 @@
 import { AppError } from '../../contract/errors.ts'
 import type { JsonObject } from '../../contract/request.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
+import { indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
-import { validate } from '../wire/validate.ts'
 import { chatFields } from './fields.ts'
 import { type ChatWire, chatSchema, type Integration } from './schema.ts'
 
-const fieldIndex = indexFields(chatFields)
-const unknownInside = unknownKeys(chatSchema, fieldIndex)
+const readBody = bodyReader(chatSchema, chatFields, unknownKeys(chatSchema, indexFields(chatFields)))
 
 /** A chat in the words of Responses, whose store its answers share. */
 export type DecodedChat = {
@@ -26,7 +25,7 @@ export type DecodedChat = {
 
 /** The body of `POST /api/v1/chat`. Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodeChat(body: unknown): DecodedChat {
-  const wire = validate(chatSchema, body, fieldIndex)
+  const { wire, ignored } = readBody(body)
   const { model, previous_response_id, store, stream, context_length: contextLength } = wire
   const { temperature, top_p, top_k, min_p, repeat_penalty, max_output_tokens } = wire
   const integrations = wire.integrations ?? []
@@ -42,7 +41,7 @@ export function decodeChat(body: unknown): DecodedChat {
       ...readReasoning(wire),
       ...(integrations.length > 0 && { tools: integrations.map(toTool) }),
     },
-    ignored: [...checkFields(fieldIndex, wire), ...unknownInside(body)],
+    ignored,
     stream: stream === true,
     needsServers: integrations.length > 0,
     ownServers: new Set(

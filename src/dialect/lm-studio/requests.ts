@@ -1,17 +1,19 @@
-import type { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { LoadRequest, LoadSettings, ModelWanted } from '../../contract/server/lifecycle.ts'
-import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
-import { validate } from '../wire/validate.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { downloadFields, loadFields, unloadFields } from './fields.ts'
 import { downloadSchema, loadSchema, unloadSchema } from './schema.ts'
+
+const readLoad = bodyReader(loadSchema, loadFields)
+const readUnload = bodyReader(unloadSchema, unloadFields)
+const readDownload = bodyReader(downloadSchema, downloadFields)
 
 type Ignored = { readonly ignored: readonly string[] }
 
 /** `POST /api/v1/models/load`. Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodeLoad(body: unknown): Ignored & { readonly request: LoadRequest; readonly echoes: boolean } {
-  const { wire, ignored } = read(loadSchema, loadFields, body)
+  const { wire, ignored } = readLoad(body)
   const { model: name, context_length: contextLength, eval_batch_size: batchSize, flash_attention: flashAttention } = wire
   const settings: LoadSettings = {
     ...(typeof contextLength === 'number' && { contextLength }),
@@ -25,13 +27,13 @@ export function decodeLoad(body: unknown): Ignored & { readonly request: LoadReq
 
 /** `POST /api/v1/models/unload`. */
 export function decodeUnload(body: unknown): Ignored & { readonly name: string } {
-  const { wire, ignored } = read(unloadSchema, unloadFields, body)
+  const { wire, ignored } = readUnload(body)
   return { name: wire.instance_id, ignored }
 }
 
 /** `POST /api/v1/models/download`. */
 export function decodeDownload(body: unknown): Ignored & { readonly wanted: ModelWanted } {
-  const { wire, ignored } = read(downloadSchema, downloadFields, body)
+  const { wire, ignored } = readDownload(body)
   const { model, quantization } = wire
   const [, repository] = /^https?:\/\/(?:huggingface\.co|hf\.co)\/([^/]+\/[^/?#]+)\/?$/i.exec(model) ?? []
   if (repository === undefined && typeof quantization === 'string') {
@@ -51,9 +53,3 @@ const names: Readonly<Record<string, string>> = {
 
 /** The names for the places of a load. */
 export const nameLoadField: NameOf = (path) => names[path.join('.')] ?? path.join('.')
-
-function read<S extends z.ZodType<object>>(schema: S, fields: readonly Field[], body: unknown) {
-  const index = indexFields(fields)
-  const wire = validate(schema, body, index)
-  return { wire, ignored: checkFields(index, wire) }
-}

@@ -1,8 +1,7 @@
 import type { KeepLoaded } from '../../contract/dialect.ts'
 import type { EmbedRequest, EmbedResult } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
-import { validate } from '../wire/validate.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { embeddingsFields, embedFields } from './fields.ts'
 import { keepLoadedBy } from './keep-alive.ts'
 import type { OllamaEmbed, OllamaEmbedding } from './replies.ts'
@@ -18,13 +17,13 @@ export type DecodedEmbed = {
   encode(result: EmbedResult, durations: { readonly totalMs: number; readonly loadMs: number }): OllamaEmbed | OllamaEmbedding
 }
 
-const embedIndex = indexFields(embedFields)
-const embeddingsIndex = indexFields(embeddingsFields)
+const readEmbed = bodyReader(embedSchema, embedFields)
+const readEmbeddings = bodyReader(embeddingsSchema, embeddingsFields)
 
 /** Decodes `POST /api/embed`. Throws `invalid-request` with `param`. */
 export function decodeEmbed(body: unknown): DecodedEmbed {
   requireModel(body)
-  const wire = validate(embedSchema, body, embedIndex)
+  const { wire, ignored } = readEmbed(body)
   const { model, input, dimensions } = wire
   const texts = typeof input === 'string' ? [input] : (input ?? [])
   // An empty text alone is not an input.
@@ -37,7 +36,7 @@ export function decodeEmbed(body: unknown): DecodedEmbed {
       ...(wire.truncate === true && { cuts: true }),
     },
     keepLoaded: keepLoadedBy(wire.keep_alive),
-    ignored: checkFields(embedIndex, wire),
+    ignored,
     nameOf: ([root, index]) => {
       if (root !== 'inputs') return String(root)
       return typeof index !== 'number' || typeof input === 'string' ? 'input' : `input[${index}]`
@@ -55,7 +54,7 @@ export function decodeEmbed(body: unknown): DecodedEmbed {
 /** Decodes `POST /api/embeddings`, the older route with one text. Throws `invalid-request` with `param`. */
 export function decodeEmbeddings(body: unknown): DecodedEmbed {
   requireModel(body)
-  const wire = validate(embeddingsSchema, body, embeddingsIndex)
+  const { wire, ignored } = readEmbeddings(body)
   const { model, prompt } = wire
   return {
     request: {
@@ -64,7 +63,7 @@ export function decodeEmbeddings(body: unknown): DecodedEmbed {
       ...(wire.truncate === true && { cuts: true }),
     },
     keepLoaded: keepLoadedBy(wire.keep_alive),
-    ignored: checkFields(embeddingsIndex, wire),
+    ignored,
     nameOf: ([root]) => (root === 'inputs' ? 'prompt' : String(root)),
     encode: ({ vectors: [vector] }) => ({ embedding: vector === undefined ? [] : Array.from(vector) }),
   }

@@ -10,17 +10,17 @@ import { refusePromptLogprobsInStream } from '../openai/logprobs/prompt-logprobs
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { decodeProgress } from '../openai/times/running-fields.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { nameField } from '../wire/field-names.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
-import { validate } from '../wire/validate.ts'
 import { completionFields, defaultMaxTokens } from './fields.ts'
 import { type CompletionWire, completionRequestSchema } from './schema.ts'
 
-const fieldIndex = indexFields(completionFields)
 /** The tokens of a prompt are objects in every choice: megabytes that are encoded in one piece. */
 const maxEchoChoices = 4
 const unknownInside = unknownKeys(completionRequestSchema, indexFields(nestedConstraintFields))
+const readBody = bodyReader(completionRequestSchema, completionFields)
 const completionNames = {
   ...commonNames,
   prompt: ['prompt'],
@@ -48,8 +48,7 @@ export type DecodedCompletion = {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot serve completely. */
 export function decodeCompletion(body: unknown, requestId: string): DecodedCompletion {
-  const wire = validate(completionRequestSchema, body, fieldIndex)
-  const ignored = checkFields(fieldIndex, wire)
+  const { wire, ignored } = readBody(body)
   const ignoredInside = unknownInside(body)
   const [first, ...rest] = decodePrompts(wire)
   const logprobs = decodeLogprobs(wire)

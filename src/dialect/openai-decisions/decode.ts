@@ -2,15 +2,13 @@ import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest, GenerationRequests, Message } from '../../contract/request.ts'
 import { decodeResponse } from '../openai-responses/decode.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
-import { validate } from '../wire/validate.ts'
 import { decisionFields } from './fields.ts'
 import { type Question, readQuestion } from './questions.ts'
 import { type DecisionWire, decisionSchema } from './schema.ts'
 
-const fieldIndex = indexFields(decisionFields)
-const unknownInside = unknownKeys(decisionSchema)
+const readBody = bodyReader(decisionSchema, decisionFields, unknownKeys(decisionSchema))
 
 /** `top`: the most that servers of other kinds list. `topHere`: for a model that runs here, enough to include unlikely answers. */
 const logprobs = { top: 20, topHere: 1000 }
@@ -30,8 +28,7 @@ export type DecodedDecisions = {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`. */
 export function decodeDecisions(body: unknown, id: string): DecodedDecisions {
-  const wire = validate(decisionSchema, body, fieldIndex)
-  const unknown = [...checkFields(fieldIndex, wire), ...unknownInside(body)]
+  const { wire, ignored: unknown } = readBody(body)
   const isTabby = wire.questions.some(({ question }) => typeof question === 'string')
   const questions = wire.questions.map((question, index) => readQuestion(question, `questions[${index}]`))
   if (isTabby) checkIds(questions)

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import type { EmbedInput, EmbedRequest, EmbedResult } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
-import { validate } from '../wire/validate.ts'
 import { integerFrom, nonEmptyText, text, tokenIdList } from '../wire/wire-types.ts'
 import { embeddingFields } from './fields.ts'
 import type { Embeddings, LlamaEmbeddings } from './replies.ts'
@@ -37,12 +36,11 @@ type DecodedEmbeddings = {
   readonly nameOf: NameOf
 }
 
-const fieldIndex = indexFields(embeddingFields)
+const readBody = bodyReader(embeddingRequestSchema, embeddingFields)
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot serve completely. */
 export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
-  const wire = validate(embeddingRequestSchema, body, fieldIndex)
-  const ignored = checkFields(fieldIndex, wire)
+  const { wire, ignored } = readBody(body)
   const { model, input, dimensions, encoding_format: format } = wire
   return {
     request: { model, inputs: decodeInputs(input), ...(typeof dimensions === 'number' && { dimensions }) },

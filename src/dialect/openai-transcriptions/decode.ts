@@ -3,10 +3,9 @@ import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { type GenerationRequest, type GenerationRequests, plainChat, plainRequest } from '../../contract/request.ts'
 import type { FormPart } from '../../contract/services.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { mediaInBase64 } from '../wire/media-part.ts'
-import { validate } from '../wire/validate.ts'
 import { nonEmptyText } from '../wire/wire-types.ts'
 import { transcriptionFields } from './fields.ts'
 import { windowsOf } from './windows.ts'
@@ -17,7 +16,6 @@ export type SpeechTask = 'transcribe' | 'translate'
 /** The body of a request, made from its form: the texts of its fields, and its file. */
 export type SpeechForm = { readonly file: Extract<FormPart, { readonly bytes: Uint8Array }> } & Readonly<Record<string, unknown>>
 
-const fieldIndex = indexFields(transcriptionFields)
 const schema = looseObject({
   model: nonEmptyText,
   language: z.string().max(100).nullish(),
@@ -31,6 +29,7 @@ const schema = looseObject({
     .nullish(),
   stream: z.enum(['true', 'false']).nullish(),
 })
+const readFields = bodyReader(schema, transcriptionFields)
 
 /** A transcription in canonical form, and the options of its reply. */
 export type DecodedSpeech = {
@@ -47,8 +46,7 @@ export type DecodedSpeech = {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a request that cannot be served completely. */
 export function decodeSpeechForm({ file, ...fields }: SpeechForm, { id, task }: { id: string; task: SpeechTask }): DecodedSpeech {
-  const wire = validate(schema, fields, fieldIndex)
-  const ignored = checkFields(fieldIndex, wire)
+  const { wire, ignored } = readFields(fields)
   const format = wire.response_format ?? 'json'
   if (format === 'srt' || format === 'vtt') throw withTimes(format)
   const stream = wire.stream === 'true'

@@ -2,11 +2,10 @@ import { z } from 'zod'
 import { randomHex } from '../../base/random-hex.ts'
 import type { Ranking, RankRequest, Scores } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { formatRest } from '../wire/field-names.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
-import { validate } from '../wire/validate.ts'
 import { flag, integerFrom, nonEmptyText } from '../wire/wire-types.ts'
 import { rerankFields, scoreFields } from './fields.ts'
 import type { RankingReply, ScoresReply } from './replies.ts'
@@ -46,20 +45,19 @@ export const scoreSchema = looseObject({
   messages: list(nonEmptyText, { error: 'an array of texts', max: tooMany }).min(1, none),
   max_length: integerFrom(1),
 })
-const rerankIndex = indexFields(rerankFields)
-const unknownInside = unknownKeys(rerankSchema)
-const scoreIndex = indexFields(scoreFields)
+const readRerank = bodyReader(rerankSchema, rerankFields, unknownKeys(rerankSchema))
+const readScores = bodyReader(scoreSchema, scoreFields)
 
 /** Decodes a request to rank documents by relevance to a query. The reply lists the best first; a score is a probability. */
 export function decodeRerank(body: unknown): ScoringCall<Ranking> {
-  const wire = validate(rerankSchema, body, rerankIndex)
+  const { wire, ignored } = readRerank(body)
   const { model, query, top_n: count, return_documents: withDocuments } = wire
   const texts = wire.documents.map((document) => (typeof document === 'string' ? document : document.text))
   return {
     model,
     request: { query, texts },
     nameOf: nameTexts('documents'),
-    ignored: [...checkFields(rerankIndex, wire), ...unknownInside(body)],
+    ignored,
     encode: (scored): RankingReply => ({
       object: 'list',
       model: scored.model,
@@ -74,8 +72,7 @@ export function decodeRerank(body: unknown): ScoringCall<Ranking> {
 
 /** Decodes a request to score texts by a reward model's head (its raw values), or by log-likelihood; the reply names the method. */
 export function decodeScoreEvaluation(body: unknown): ScoringCall<EvaluatedScores, ScoreRequest> {
-  const wire = validate(scoreSchema, body, scoreIndex)
-  const ignored = checkFields(scoreIndex, wire)
+  const { wire, ignored } = readScores(body)
   return {
     model: wire.model,
     request: { texts: wire.messages, ...(typeof wire.max_length === 'number' && { maxTokens: wire.max_length }) },

@@ -2,11 +2,10 @@ import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { FileFilter, ModelWanted } from '../../contract/server/lifecycle.ts'
 import { readAccessKey } from '../wire/access-key.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { list } from '../wire/first-fault.ts'
 import { form } from '../wire/form.ts'
 import { preview } from '../wire/preview.ts'
-import { validate } from '../wire/validate.ts'
 import { between, nonEmptyText, text } from '../wire/wire-types.ts'
 import { downloadFields } from './fields.ts'
 
@@ -25,7 +24,7 @@ export const downloadSchema = form({
   exclude: patterns(),
   timeout: between(1, weekSeconds),
 })
-const index = indexFields(downloadFields)
+const readBody = bodyReader(downloadSchema, downloadFields)
 const repositoryName = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
 const revisionName = /^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/
 
@@ -37,7 +36,7 @@ type DecodedDownload = {
 
 /** tabbyAPI's `POST /v1/download`. Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodeDownload(body: unknown): DecodedDownload {
-  const wire = validate(downloadSchema, body, index)
+  const { wire, ignored } = readBody(body)
   const { repo_id: repository, revision, timeout } = wire
   const token = readAccessKey('token', wire.token)
   if (!repositoryName.test(repository)) throw malformed('repo_id', 'OWNER/REPO', repository)
@@ -55,7 +54,7 @@ export function decodeDownload(body: unknown): DecodedDownload {
       ...(!takesAll && { files: { include, exclude } }),
     },
     timeoutMs: typeof timeout === 'number' ? timeout * 1000 : undefined,
-    ignored: checkFields(index, wire),
+    ignored,
   }
 }
 

@@ -4,10 +4,9 @@ import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { pickSpelled, pickSpelling } from '../openai/spelling.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { type FieldNames, nameField } from '../wire/field-names.ts'
-import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
-import { validate } from '../wire/validate.ts'
 import { flag, nonEmptyText, text, tokenIdList } from '../wire/wire-types.ts'
 import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './fields.ts'
 
@@ -51,9 +50,14 @@ export const tokenizeSchema = looseObject({
 })
 export const detokenizeSchema = looseObject({ model, tokens })
 
+const readTokenEncode = bodyReader(tokenEncodeSchema, tokenEncodeFields)
+const readTokenDecode = bodyReader(tokenDecodeSchema, tokenDecodeFields)
+const readTokenize = bodyReader(tokenizeSchema, tokenizeFields)
+const readDetokenize = bodyReader(detokenizeSchema, detokenizeFields)
+
 /** tabbyAPI's `POST /v1/token/encode`. */
 export function decodeTokenEncode(body: unknown, readChat: ReadChat): TokenCall<TokenizeRequest> {
-  const { wire, ignored } = read(tokenEncodeSchema, tokenEncodeFields, body)
+  const { wire, ignored } = readTokenEncode(body)
   const source =
     typeof wire.text === 'string' ? plainText(wire.text, namesOf(tabbyNames, wire)) : decodeConversation(wire, readChat)
   const flags = { addBos: wire.add_bos_token ?? true, parseSpecial: wire.encode_special_tokens ?? true }
@@ -67,7 +71,7 @@ export function decodeTokenEncode(body: unknown, readChat: ReadChat): TokenCall<
 
 /** tabbyAPI's `POST /v1/token/decode`. */
 export function decodeTokenDecode(body: unknown): TokenCall<DetokenizeRequest> {
-  const { wire, ignored } = read(tokenDecodeSchema, tokenDecodeFields, body)
+  const { wire, ignored } = readTokenDecode(body)
   const special = wire.decode_special_tokens ?? true
   return { request: { tokens: wire.tokens, special }, model: wire.model ?? undefined, ignored, nameOf: namesOf(tabbyNames, wire) }
 }
@@ -94,7 +98,7 @@ export function decodeTokenize(
   body: unknown,
   expected: 'content' | 'prompt' = 'content',
 ): TokenCall<TokenizeRequest> & TokenizeForm {
-  const { wire, ignored } = read(tokenizeSchema, tokenizeFields, body)
+  const { wire, ignored } = readTokenize(body)
   const text = pickSpelled(wire, ['content', 'prompt'])
   if (text === undefined) {
     throw new AppError('invalid-request', `${expected} is missing: expected a string`, { param: expected })
@@ -114,7 +118,7 @@ export function decodeTokenize(
 
 /** llama-server's `POST /detokenize`, which always includes control tokens. */
 export function decodeDetokenize(body: unknown): TokenCall<DetokenizeRequest> {
-  const { wire, ignored } = read(detokenizeSchema, detokenizeFields, body)
+  const { wire, ignored } = readDetokenize(body)
   return {
     request: { tokens: wire.tokens, special: true },
     model: wire.model ?? undefined,
@@ -176,10 +180,4 @@ function namesOf(names: FieldNames, wire: object): NameOf {
 
 function renamed(path: string): string {
   return path.replace(/^messages(?=\[|$)/, 'text')
-}
-
-function read<S extends z.ZodType<object>>(schema: S, fields: readonly Field[], body: unknown) {
-  const index = indexFields(fields)
-  const wire = validate(schema, body, index)
-  return { wire, ignored: checkFields(index, wire) }
 }

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Dialect } from '../../contract/dialect.ts'
 import { type GenerationRequest, type Message, plainChat, plainRequest } from '../../contract/request.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { cancelFields, cancelShape } from '../wire/cancel-keys.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { allText, encodeStream, nothing, withoutCalls } from '../wire/stream/encode-stream.ts'
-import { validate } from '../wire/validate.ts'
 import { integerBetween, nonEmptyText, numberBetween, text } from '../wire/wire-types.ts'
 import { encodeUnslothError } from './encode.ts'
 import { generateFields } from './fields.ts'
@@ -25,18 +24,18 @@ export const generateSchema = looseObject({
   presence_penalty: numberBetween(0, 2).nullish(),
   ...cancelShape,
 })
-const fieldIndex = indexFields([...generateFields, ...cancelFields])
+const readBody = bodyReader(generateSchema, [...generateFields, ...cancelFields])
 
 type Wire = z.output<typeof generateSchema>
 
 /** Unsloth's legacy `POST /api/inference/generate/stream`; `model` is an extension, which the route fills if it is absent. */
 export const unslothGenerate: Dialect = {
   decode({ body }, { id }) {
-    const wire = validate(generateSchema, body, fieldIndex)
+    const { wire, ignored } = readBody(body)
     return {
       requests: [toRequest(wire, id)],
       stream: true,
-      ignored: checkFields(fieldIndex, wire),
+      ignored,
       policy: { onHangUp: 'cancel' },
       nameOf: (path) => path.join('.').replace(/^prompt\.messages/, 'messages'),
       encodeResult: () => {

@@ -3,9 +3,8 @@ import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { cacheTypes, type LoadRequest, type LoadSettings, type ModelWanted } from '../../contract/server/lifecycle.ts'
 import { readAccessKey } from '../wire/access-key.ts'
-import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
 import { form } from '../wire/form.ts'
-import { validate } from '../wire/validate.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 import { loadFields, unloadFields, validateFields } from './fields.ts'
 
@@ -38,13 +37,17 @@ export const unloadSchema = form({
   force_cancel_active: flag,
 })
 
+const readLoad = bodyReader(loadSchema, loadFields)
+const readValidate = bodyReader(validateSchema, validateFields)
+const readUnload = bodyReader(unloadSchema, unloadFields)
+
 type Decoded<T> = { readonly request: T; readonly ignored: readonly string[] }
 type WireWanted = Pick<z.output<typeof validateSchema>, keyof typeof wanted>
 type WireLoad = z.output<typeof loadSchema>
 
 /** `POST /api/inference/load`. Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodeLoad(body: unknown): Decoded<LoadRequest> & { readonly loadRequestId: string | undefined } {
-  const { wire, ignored } = read(loadSchema, loadFields, body)
+  const { wire, ignored } = readLoad(body)
   const request = {
     ...readWanted(wire),
     settings: readSettings(wire),
@@ -56,7 +59,7 @@ export function decodeLoad(body: unknown): Decoded<LoadRequest> & { readonly loa
 
 /** `POST /api/inference/validate`. */
 export function decodeValidate(body: unknown): Decoded<ModelWanted> {
-  const { wire, ignored } = read(validateSchema, validateFields, body)
+  const { wire, ignored } = readValidate(body)
   return { request: readWanted(wire), ignored }
 }
 
@@ -66,7 +69,7 @@ type Unload =
 
 /** `POST /api/inference/unload`: a model, or one load by its id, without a model. */
 export function decodeUnload(body: unknown): Decoded<Unload> {
-  const { wire, ignored } = read(unloadSchema, unloadFields, body)
+  const { wire, ignored } = readUnload(body)
   const { model_path: name, load_request_id: loadRequestId, force_cancel_active } = wire
   if (isSet(loadRequestId)) return { request: { name: name ?? undefined, loadRequestId }, ignored }
   if (!isSet(name)) {
@@ -121,10 +124,4 @@ function readSettings(wire: WireLoad): LoadSettings {
 
 function isSet<T>(value: T | null | undefined): value is T {
   return value !== null && value !== undefined
-}
-
-function read<S extends z.ZodType<object>>(schema: S, fields: readonly Field[], body: unknown) {
-  const index = indexFields(fields)
-  const wire = validate(schema, body, index)
-  return { wire, ignored: checkFields(index, wire) }
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import { checkFields, type Field, indexFields, informational, used } from '../wire/field-table.ts'
+import { bodyReader } from '../wire/body-reader.ts'
+import { type Field, informational, used } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
-import { validate } from '../wire/validate.ts'
 import { flag, text } from '../wire/wire-types.ts'
 
 const words = 'a string of 1 to 256 characters'
@@ -27,7 +27,7 @@ export const toolConfirmFields: readonly Field[] = [
   informational('session_id', 'an approval is of one call of the same key, in any session'),
 ]
 
-const index = indexFields(toolConfirmFields)
+const readBody = bodyReader(toolConfirmSchema, toolConfirmFields)
 
 type ToolConfirm = {
   readonly callId: string
@@ -41,7 +41,7 @@ type ToolConfirm = {
 
 /** `POST /api/inference/tool-confirm`, in Dragoman's words or those of Unsloth Studio's page. Throws `invalid-request` with `param`. */
 export function decodeToolConfirm(body: unknown): ToolConfirm {
-  const wire = validate(toolConfirmSchema, body, index)
+  const { wire, ignored } = readBody(body)
   const { tool_call_id, approval_id, approved, decision: word, reason } = wire
   const isPages = typeof approval_id === 'string'
   const callId = approval_id ?? tool_call_id ?? missing('tool_call_id', 'the id of a call that waits')
@@ -52,7 +52,7 @@ export function decodeToolConfirm(body: unknown): ToolConfirm {
     decision: { isApproved, ...(typeof reason === 'string' && { reason }) },
     reply: isPages ? { resolved: true } : { tool_call_id: callId, approved: isApproved },
     param: isPages ? 'approval_id' : 'tool_call_id',
-    ignored: checkFields(index, wire),
+    ignored,
   }
 }
 
