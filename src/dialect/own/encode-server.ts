@@ -2,7 +2,7 @@ import type { Device, EngineState, ServerReport } from '../../contract/engine.ts
 import type { ResidencyStatus } from '../../contract/residency.ts'
 import type { SchedulerLoad } from '../../contract/scheduler.ts'
 import type { LoadReport } from '../../contract/server/lifecycle.ts'
-import type { WireModel, WireServer } from './replies.ts'
+import type { WireModel, WireReplica, WireServer } from './replies.ts'
 
 /** A model as `GET /api/server` shows it. */
 export type ShownModel = {
@@ -54,7 +54,7 @@ export function encodeServer({ version, models, loads, memory, devices, can }: S
     models: models.map(encodeModel),
     loads: loads.map(({ model, phase, doneBytes, totalBytes, fraction }) => ({
       model,
-      phase: phase.replaceAll('-', '_'),
+      phase: underscored(phase),
       done_bytes: doneBytes,
       total_bytes: totalBytes,
       fraction: Math.round(fraction * 1000) / 1000,
@@ -91,10 +91,11 @@ function encodeModel(model: ShownModel): WireModel {
   }
 }
 
-function encodeReplica({ host, state, source, lastFailure, activeRequests, outstandingTokens, found }: ServerReport) {
+function encodeReplica(server: ServerReport): WireReplica {
+  const { host, state, source, lastFailure, activeRequests, outstandingTokens, found } = server
   return {
     host,
-    state: state.replaceAll('-', '_'),
+    state: underscored(state),
     running: activeRequests,
     outstanding_tokens: outstandingTokens,
     ...(source !== undefined && { source }),
@@ -105,4 +106,10 @@ function encodeReplica({ host, state, source, lastFailure, activeRequests, outst
       ...(found.contextLength !== undefined && { context_length: found.contextLength }),
     }),
   }
+}
+
+type Underscored<Name extends string> = Name extends `${infer Begin}-${infer Rest}` ? `${Begin}_${Underscored<Rest>}` : Name
+
+function underscored<Name extends string>(name: Name): Underscored<Name> {
+  return name.replaceAll('-', '_') as Underscored<Name>
 }

@@ -1,8 +1,6 @@
 import type { NumberedLine } from '../../contract/server/activity.ts'
-import type { LogLine } from './replies.ts'
+import { type LogLine, logLevels } from './replies.ts'
 
-/** The levels of the log, the least urgent first. */
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 export type LogLevel = (typeof logLevels)[number]
 
 /** Fields that are the same on each line, and those that a line shows under other names. */

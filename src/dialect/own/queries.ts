@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
-import { logLevels } from './log-lines.ts'
+import { logLevels } from './replies.ts'
 
 export const topics = ['requests', 'server', 'load', 'logs'] as const
 export type Topic = (typeof topics)[number]

@@ -54,11 +54,22 @@ export const request = named(
 export type WireRequest = z.input<typeof request>
 export const requests = object({ requests: list(request) })
 
-const replica = object({ host: text, state: text, running: number, outstanding_tokens: number }).catchall(anything)
+const replica = object({
+  host: text,
+  state: oneOf(['healthy', 'half_open', 'unhealthy', 'draining']),
+  running: number,
+  outstanding_tokens: number,
+  source: text.optional(),
+  last_failure: text.optional(),
+  kind: text.optional(),
+  version: text.optional(),
+  context_length: number.optional(),
+})
+export type WireReplica = z.input<typeof replica>
 const model = object({
   id: text,
   aliases: texts,
-  state: text,
+  state: oneOf(['stopped', 'starting', 'loading', 'ready', 'draining', 'failed']),
   progress: number.optional(),
   reason: text.optional(),
   slots: number,
@@ -73,12 +84,21 @@ const model = object({
   quantization: text.optional(),
   file_bytes: number.optional(),
   memory_bytes: number.optional(),
-  residency: text.optional(),
+  residency: oneOf(['absent', 'starting', 'waiting', 'loaded', 'unloading']).optional(),
   unloads_at_ms: number.optional(),
   servers: list(replica).optional(),
 })
 export type WireModel = z.input<typeof model>
-const load = object({ model: text, phase: text, done_bytes: number, total_bytes: number, fraction: number })
+const load = object({
+  model: text,
+  phase: oneOf(['waiting', 'downloading', 'verifying', 'loading', 'warming_up']),
+  done_bytes: number,
+  total_bytes: number,
+  fraction: number,
+})
+export type WireLoad = z.input<typeof load>
+const device = object({ name: text, description: text, total_bytes: number, free_bytes: number })
+export type WireDevice = z.input<typeof device>
 export const server = named(
   'ServerState',
   object({
@@ -86,14 +106,16 @@ export const server = named(
     can_load: flag,
     keeps_bodies: flag,
     memory: object({ budget_bytes: number, used_bytes: number }).optional(),
-    devices: list(object({ name: text, description: text, total_bytes: number, free_bytes: number })).optional(),
+    devices: list(device).optional(),
     models: list(model),
     loads: list(load),
   }),
 )
 export type WireServer = z.input<typeof server>
 
-const line = object({ number, at_ms: number, level: text, message: text, facts: anyObject })
+/** The levels of the log, the least urgent first. */
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
+const line = object({ number, at_ms: number, level: oneOf(logLevels), message: text, facts: anyObject })
 export type LogLine = z.input<typeof line>
 export const logs = object({ lines: list(line) })
 
@@ -169,6 +191,7 @@ export const usage = object({
 })
 export type WireUsage = z.input<typeof usage>
 export const keys = object({ required: flag, why_none: text.optional(), keys: list(listedKey) })
+export type WireKeys = z.input<typeof keys>
 export const madeKey = listedKey.extend({ key: text })
 export const deletedKey = object({ id: text, deleted: flag })
 
