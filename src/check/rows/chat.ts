@@ -1,8 +1,8 @@
 import { again, chat, endless, question, user, words } from '../probe/asks.ts'
-import type { Exchange, Server } from '../probe/exchange.ts'
+import type { Exchange } from '../probe/exchange.ts'
 import { chat as chatForm, faultOf, models } from '../probe/forms.ts'
 import { at, chatText, listAt, numberAt, textAt, usageIn } from '../probe/read.ts'
-import { answered, moderate, type Row, readsMore, rowsOf, severe, slight, unproven } from '../probe/row.ts'
+import { answered, moderate, readsMore, rowsOf, severe, slight } from '../probe/row.ts'
 
 const called = {
   role: 'assistant',

@@ -1,60 +1,26 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../support/http/app.ts'
+import type { RunningApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { openManyRequests, scrollTable } from '../../support/page/many-requests.ts'
-import { chromium, hint, type OpenedPage, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { chromium, hint, type OpenedPage, openServerPage } from '../../support/page/open-page.ts'
+import { alice, hostileName, meter, root, startPlaces } from '../../support/page/places-app.ts'
 import { hasNginx, nginxHint, startNginx } from '../../support/process/nginx.ts'
 
-const root = 'sk-root-0123456789abcdef'
-const alice = 'sk-alice-0123456789abcdef'
-const meter = 'sk-meter-0123456789abcdef'
 const places = ['Models', 'Activity', 'Keys', 'Logs', 'Overview']
 /** Speaks for minutes. */
 const endless = JSON.stringify({ chunks: Array.from({ length: 10_000 }, (_, index) => `w${index} `), delayMs: 50 })
 
-const hostileName = 'org/<img/src=x/onerror=window.pwned=1>'
-
 describe.skipIf(chromium === undefined)(`the places of the page, in a browser${hint}`, () => {
-  let replicas: RunningApp[]
+  let started: Awaited<ReturnType<typeof startPlaces>>
   let app: RunningApp
   let bare: RunningApp
   let browser: Browser
-  let folder: string
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'dragoman-places-'))
-    const echo = { engine: 'fake', id: 'org/echo', script: 'from-request' } as const
-    replicas = await Promise.all([0, 1].map(() => startApp({ models: [echo], builtinModel: false })))
-    ;[app, bare, browser] = await Promise.all([
-      startApp({
-        builtinModel: false,
-        server: {
-          adminKey: root,
-          apiKeys: [
-            { key: alice, name: 'alice', scopes: ['inference'], requestsPerMinute: 100_000 },
-            { key: meter, name: 'meter', scopes: ['metrics'] },
-          ],
-        },
-        storage: {},
-        log: { captureFolder: folder },
-        models: [
-          { engine: 'fake', id: 'org/writer', aliases: ['default'], script: 'from-request', slots: 64, maxQueued: 64 },
-          { engine: 'fake', id: 'org/slow', script: 'from-request', slots: 1 },
-          { engine: 'remote', id: 'fleet/echo', upstreamModel: 'org/echo', endpoints: replicas.map(({ url }) => ({ url })) },
-        ],
-      }),
-      startApp({ builtinModel: false, models: [echo, { ...echo, id: hostileName }] }),
-      openBrowser(),
-    ])
+    started = await startPlaces()
+    ;({ app, bare, browser } = started)
   })
-  afterAll(async () => {
-    await browser?.close()
-    await Promise.all([app, bare, ...(replicas ?? [])].map((each) => each?.close()))
-    await rm(folder, { recursive: true, force: true })
-  })
+  afterAll(() => started?.close())
 
   const ask = (path: string, body: object, key = alice) =>
     fetch(app.url + path, {
@@ -301,7 +267,7 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     const { page, close } = await open('models/fleet%2Fecho')
     const server = page
       .getByRole('row')
-      .filter({ hasText: new URL(replicas[0]?.url ?? '').host })
+      .filter({ hasText: new URL(started.replicas[0]?.url ?? '').host })
       .last()
     await server.getByText('healthy').waitFor()
     await server.getByRole('button', { name: /^Drain/ }).click()

@@ -1,0 +1,44 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startApp } from '../http/app.ts'
+import { openBrowser } from './open-page.ts'
+
+export const root = 'sk-root-0123456789abcdef'
+export const alice = 'sk-alice-0123456789abcdef'
+export const meter = 'sk-meter-0123456789abcdef'
+export const hostileName = 'org/<img/src=x/onerror=window.pwned=1>'
+
+/** Two servers with a page, one of them with keys, a fleet and kept requests, and a browser. */
+export async function startPlaces() {
+  const folder = await mkdtemp(join(tmpdir(), 'dragoman-places-'))
+  const echo = { engine: 'fake', id: 'org/echo', script: 'from-request' } as const
+  const replicas = await Promise.all([0, 1].map(() => startApp({ models: [echo], builtinModel: false })))
+  const [app, bare, browser] = await Promise.all([
+    startApp({
+      builtinModel: false,
+      server: {
+        adminKey: root,
+        apiKeys: [
+          { key: alice, name: 'alice', scopes: ['inference'], requestsPerMinute: 100_000 },
+          { key: meter, name: 'meter', scopes: ['metrics'] },
+        ],
+      },
+      storage: {},
+      log: { captureFolder: folder },
+      models: [
+        { engine: 'fake', id: 'org/writer', aliases: ['default'], script: 'from-request', slots: 64, maxQueued: 64 },
+        { engine: 'fake', id: 'org/slow', script: 'from-request', slots: 1 },
+        { engine: 'remote', id: 'fleet/echo', upstreamModel: 'org/echo', endpoints: replicas.map(({ url }) => ({ url })) },
+      ],
+    }),
+    startApp({ builtinModel: false, models: [echo, { ...echo, id: hostileName }] }),
+    openBrowser(),
+  ])
+  const close = async () => {
+    await browser.close()
+    await Promise.all([app, bare, ...replicas].map((each) => each.close()))
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { app, bare, browser, replicas, close }
+}
