@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Settlement, Share, Usage, UsageCounter } from '../contract/quota.ts'
 import { type AccountLimits, Ledger } from './ledger.ts'
-import { onlyPlace, type Place, type Processes, placeOf } from './part.ts'
+import { onlyRank, type Processes, type Rank, rankOf } from './part.ts'
 import { covers, isNone, most, none, type Units } from './units.ts'
 
 const defaultPatienceMs = 1000
@@ -47,7 +47,7 @@ export class LeasedCounter {
   }
 
   known(account: string, limits: AccountLimits): Usage {
-    return this.#ledgerOf(account, limits).view(limits, this.#placeIn(account))
+    return this.#ledgerOf(account, limits).view(limits, this.#rankIn(account))
   }
 
   /** The latest usage, as far as questions about the account are not too many. */
@@ -91,8 +91,8 @@ export class LeasedCounter {
     return this.#isAway || performance.now() < this.#aloneUntilMs
   }
 
-  #placeIn(account: string): Place {
-    return this.#isAlone && this.#processes !== undefined ? placeOf(account, this.#processes) : onlyPlace
+  #rankIn(account: string): Rank {
+    return this.#isAlone && this.#processes !== undefined ? rankOf(account, this.#processes) : onlyRank
   }
 
   #ledgerOf(account: string, { untilMs }: AccountLimits): Ledger {

@@ -3,7 +3,7 @@ import { minuteMs, type Settlement, type Share, type Usage, unused } from '../co
 import type { Gate } from './gates.ts'
 import { inPeriod } from './minute-counter.ts'
 import { Pace } from './pace.ts'
-import { type Place, partOf } from './part.ts'
+import { partOf, type Rank } from './part.ts'
 import { covers, isNone, least, minus, most, none, plus, type Units } from './units.ts'
 
 export type AccountLimits = Pick<Gate, 'requestsPerMinute' | 'tokensPerMinute' | 'untilMs'>
@@ -44,20 +44,20 @@ export class Ledger {
     this.#untilMs = untilMs
   }
 
-  /** The usage as this process may count on it: at a place among several processes, all that is not its part is used. */
-  view({ requestsPerMinute = 0, tokensPerMinute = 0 }: AccountLimits, place: Place): Usage {
+  /** The usage as this process may count on it: where several processes share an account, all that is not its part is used. */
+  view({ requestsPerMinute = 0, tokensPerMinute = 0 }: AccountLimits, rank: Rank): Usage {
     this.#roll()
     const { requests, tokens, ...period } = this.#usage
     const others = {
-      requests: requestsPerMinute - partOf(requestsPerMinute - requests, place),
-      tokens: tokensPerMinute - partOf(tokensPerMinute - tokens, place),
+      requests: requestsPerMinute - partOf(requestsPerMinute - requests, rank),
+      tokens: tokensPerMinute - partOf(tokensPerMinute - tokens, rank),
     }
-    const isStretched = period.isStretched || place.rank > 0
+    const isStretched = period.isStretched || rank.rank > 0
     return {
       ...period,
       ...plus(minus(others, this.#lease), this.#unlearned),
       isStretched,
-      ...(place.count > 1 && { among: place.count }),
+      ...(rank.count > 1 && { among: rank.count }),
     }
   }
 
