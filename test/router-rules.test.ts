@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { noProgress } from '../src/engine/remote/fleet/attempts/try-replicas.ts'
 import { Breaker, type BreakerResult } from '../src/engine/remote/fleet/breaker.ts'
 import { RetryBudget } from '../src/engine/remote/fleet/retry/retry-budget.ts'
-import { noProgress } from '../src/engine/remote/fleet/try-replicas.ts'
 import { statusFailed } from '../src/engine/remote/transport/failed-request.ts'
 import { toAppError, UpstreamError } from '../src/engine/remote/transport/upstream-error.ts'
 import { virtualFleet } from './support/upstream/virtual-fleet.ts'

@@ -105,7 +105,7 @@ const routers: readonly Row[] = [
     96,
     'servers are asked whether they are well',
     soon(get('/v1/models/vllm', has('servers.0.state', 'healthy'))),
-    shownBy('../src/engine/remote/fleet/watch-attempt.test.ts', 'health checks that fail eject a server, too'),
+    shownBy('../src/engine/remote/fleet/attempts/watch-attempt.test.ts', 'health checks that fail eject a server, too'),
   ),
   better(
     97,

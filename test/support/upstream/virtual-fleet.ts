@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../../../src/contract/errors.ts'
+import { type ReplicaTask, type RetryDeps, tryReplicas } from '../../../src/engine/remote/fleet/attempts/try-replicas.ts'
 import { type EndpointReport, Pool } from '../../../src/engine/remote/fleet/pool.ts'
 import type { RetryBudget } from '../../../src/engine/remote/fleet/retry/retry-budget.ts'
-import { type ReplicaTask, type RetryDeps, tryReplicas } from '../../../src/engine/remote/fleet/try-replicas.ts'
 import type { profileNames } from '../../../src/engine/remote/servers/profile.ts'
 import { profiles } from '../../../src/engine/remote/servers/profiles.ts'
 

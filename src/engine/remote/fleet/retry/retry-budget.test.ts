@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { virtualFleet } from '../../../../../test/support/upstream/virtual-fleet.ts'
 import { statusFailed } from '../../transport/failed-request.ts'
 import { UpstreamError } from '../../transport/upstream-error.ts'
-import { noProgress } from '../try-replicas.ts'
+import { noProgress } from '../attempts/try-replicas.ts'
 import { RetryBudget } from './retry-budget.ts'
 
 const unavailable = () => statusFailed({ status: 503, said: '', retryAfter: undefined, host: 'r' })

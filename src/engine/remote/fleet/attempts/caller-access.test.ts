@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { CallerKeys } from '../../../contract/caller-keys.ts'
-import type { ProfileName } from '../servers/profile.ts'
+import { CallerKeys } from '../../../../contract/caller-keys.ts'
+import type { ProfileName } from '../../servers/profile.ts'
 import { callerKeyFor } from './caller-access.ts'
 
 const all = ['openai', 'together', 'azure', 'gemini', 'vllm', 'llama_server', 'anthropic']

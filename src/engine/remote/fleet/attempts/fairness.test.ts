@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { virtualFleet } from '../../../../test/support/upstream/virtual-fleet.ts'
-import { profileNames } from '../servers/profile.ts'
-import { profiles } from '../servers/profiles.ts'
-import { statusFailed } from '../transport/failed-request.ts'
-import { reportedError } from '../transport/reported-error.ts'
-import { UpstreamError } from '../transport/upstream-error.ts'
+import { virtualFleet } from '../../../../../test/support/upstream/virtual-fleet.ts'
+import { profileNames } from '../../servers/profile.ts'
+import { profiles } from '../../servers/profiles.ts'
+import { statusFailed } from '../../transport/failed-request.ts'
+import { reportedError } from '../../transport/reported-error.ts'
+import { UpstreamError } from '../../transport/upstream-error.ts'
 import { noProgress } from './try-replicas.ts'
 
 const replyMs = 500

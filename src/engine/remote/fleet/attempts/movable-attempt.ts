@@ -1,10 +1,10 @@
-import type { CallOrigin } from '../../../contract/call-origin.ts'
-import { AppError } from '../../../contract/errors.ts'
-import type { TraceContext } from '../../../contract/tracing.ts'
-import type { AcquiredReplica } from './acquired-replica.ts'
-import type { Replicas } from './replicas.ts'
-import type { Progress, RetryState } from './retry/retry-rule.ts'
-import type { Stop } from './silence/silence.ts'
+import type { CallOrigin } from '../../../../contract/call-origin.ts'
+import { AppError } from '../../../../contract/errors.ts'
+import type { TraceContext } from '../../../../contract/tracing.ts'
+import type { AcquiredReplica } from '../acquired-replica.ts'
+import type { Replicas } from '../replicas.ts'
+import type { Progress, RetryState } from '../retry/retry-rule.ts'
+import type { Stop } from '../silence/silence.ts'
 
 /** One attempt of a request. It can be ended without ending the request. */
 export type MovableAttempt = {
