@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Bus, Topic } from '../../contract/server/shared.ts'
-import type { CheckNews } from '../../engine/remote/fleet/check-news.ts'
+import type { CheckNews } from '../../engine/remote/fleet/other-processes.ts'
 import type { LoadReport } from '../../engine/remote/servers/load-report.ts'
 
 const tellEveryMs = 1000

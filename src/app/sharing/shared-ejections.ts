@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type EjectionReason, ejectionReasons } from '../../contract/attempts.ts'
 import type { Bus, Topic } from '../../contract/server/shared.ts'
-import type { EjectionNews } from '../../engine/remote/fleet/ejection-news.ts'
+import type { EjectionNews } from '../../engine/remote/fleet/other-processes.ts'
 
 type Ejection = { readonly model: string; readonly url: string; readonly reason: EjectionReason }
 

@@ -11,7 +11,7 @@ import {
 import type { Answer, ScriptedUpstream } from '../../../../test/support/upstream/upstream.ts'
 import type { EjectionReason } from '../../../contract/attempts.ts'
 import type { Engine } from '../../../contract/engine.ts'
-import type { EjectionNews } from './ejection-news.ts'
+import type { EjectionNews } from './other-processes.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })

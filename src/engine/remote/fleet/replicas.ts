@@ -12,12 +12,10 @@ import type { Endpoint } from '../transport/client.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 import type { AcquiredReplica } from './acquired-replica.ts'
 import type { AffinityOptions } from './affinity/affinity.ts'
-import type { CheckNews } from './check-news.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
-import type { EjectionNews } from './ejection-news.ts'
 import { startHealthChecks } from './health-check.ts'
-import { hearOthers } from './hear-others.ts'
 import { type MemberChange, Membership } from './membership.ts'
+import { type CheckNews, type EjectionNews, hearOthers } from './other-processes.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool } from './pool.ts'
 import { Shares, type WarmUp } from './shares/shares.ts'
 import type { SilentRequest, WatchedRequest } from './silence/silence.ts'
@@ -47,15 +45,12 @@ type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered' | 'endpoints'> & {
   random(): number
 }
 
-/** The state of one replica, and its discovery. */
 export type ReplicaReport = EndpointReport & { readonly discovery: Discovery | undefined }
 
 type Wanted = Omit<AcquireRequest, 'nowMs'>
 
-const noIds: ReadonlySet<string> = new Set()
 /** How often a waiting request looks for a free replica. */
 const pollEveryMs = 250
-const everySecondMs = 1000
 
 /** The replicas of one model. Chooses one for each request, probes them and checks their health. */
 export class Replicas {
@@ -137,7 +132,7 @@ export class Replicas {
       ...this.#checking,
     })
     this.#unlisten ??= hearOthers({ ...this.#options, pool: this.#pool, silence: this.#silence })
-    this.#seconds ??= setInterval(() => this.#everySecond(), everySecondMs).unref()
+    this.#seconds ??= setInterval(() => this.#everySecond(), 1000).unref()
     return this.#members.start(signal)
   }
 
@@ -367,7 +362,7 @@ export class Replicas {
       this.#discoveries.forget(id)
     }
     for (const endpoint of changed) this.#shares.changed(endpoint)
-    const isJoining = this.#discoveries.hasKnown(noIds)
+    const isJoining = this.#discoveries.hasKnown(new Set())
     for (const endpoint of [...added, ...replaced]) {
       this.#pool.add(endpoint, now())
       this.#shares.added(endpoint, isJoining)
@@ -393,11 +388,10 @@ export class Replicas {
     if (known.upstream.profile.reportsLoad) void this.#readLoad(endpoint)
   }
 
-  /** After a check: a server without the metrics is healthy, too. */
+  /** After a check: a server without the metrics is healthy as well. */
   async #readLoad(endpoint: Endpoint): Promise<void> {
     const { client, checkNews, now } = this.#options
-    const lines = await client.metrics(endpoint, loadMetrics, this.#closed.signal).catch(() => [])
-    const load = reportInMetrics(lines)
+    const load = reportInMetrics(await client.metrics(endpoint, loadMetrics, this.#closed.signal).catch(() => []))
     if (load === undefined) return
     this.#pool.reportLoad(endpoint.id, load, now())
     checkNews?.passed(endpoint.id, load)
