@@ -1,3 +1,4 @@
+import { decodeUri } from '../base/decode-uri.ts'
 /** How spans are recorded and where they are sent. */
 export type TracingSettings = {
   readonly url: string
@@ -14,7 +15,7 @@ export type Sampler = { readonly ratio: number; readonly followsParent: boolean 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Undefined settings: spans are not recorded. `problems`: unusable variables, and what to do. */
-export type ReadTracing = { readonly settings: TracingSettings | undefined; readonly problems: readonly string[] }
+type ReadTracing = { readonly settings: TracingSettings | undefined; readonly problems: readonly string[] }
 
 /** Reads OpenTelemetry's standard variables. */
 export function readTracing(env: Environment): ReadTracing {
@@ -85,17 +86,9 @@ function readList(text: string, onProblem: (entry: string) => void): Readonly<Re
     const entry = part.trim()
     if (entry === '') return []
     const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(entry) ?? []
-    if (name !== '') return [[name.trim(), decoded(value.trim())]]
+    if (name !== '') return [[name.trim(), decodeUri(value.trim())]]
     onProblem(entry)
     return []
   })
   return Object.fromEntries(entries)
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

@@ -1,3 +1,4 @@
+import { decodeUri } from '../../base/decode-uri.ts'
 import { isObject } from '../../base/json.ts'
 
 const hidden = '***'
@@ -10,7 +11,6 @@ const secretField =
 const secretParameter = /^(key|sig|signature|xamz(signature|credential|securitytoken)|xgoog(signature|credential))$/
 const url = /[a-z][a-z\d+.-]{0,20}:\/\/[^\s"'<>`]+/gi
 
-/** Headers without the values of secrets. */
 export function redactHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => {
@@ -23,7 +23,7 @@ export function redactHeaders(headers: Readonly<Record<string, string | string[]
 /** A URL without secrets in its query. */
 export function redactUrl(text: string): string {
   return text.replace(/([?&#])([^=?&#]*)=[^&#]*/g, (parameter, before: string, name: string) => {
-    const plain = normalized(decoded(name))
+    const plain = normalized(decodeUri(name))
     return secretField.test(plain) || secretParameter.test(plain) ? `${before}${name}=${hidden}` : parameter
   })
 }
@@ -44,7 +44,6 @@ export function redactBody(value: unknown): unknown {
   )
 }
 
-/** The same value with its texts removed. */
 function withoutTexts(value: unknown): unknown {
   if (typeof value === 'string') return value === '' ? '' : hidden
   if (Array.isArray(value)) return value.map(withoutTexts)
@@ -57,15 +56,6 @@ function redactText(text: string): string {
 
 function normalized(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, '')
-}
-
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    // It is not percent-encoded UTF-8, so its meaning is unknown.
-    return name
-  }
 }
 
 function mapValues(value: Readonly<Record<string, unknown>>, map: (one: unknown) => unknown): Record<string, unknown> {

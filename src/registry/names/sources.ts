@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
+import { decodeUri } from '../../base/decode-uri.ts'
 import { AppError } from '../../contract/errors.ts'
 import { builtinFile, builtinFileNames } from './builtin-model.ts'
 import { findCatalogued, relatedShortNames } from './catalogue.ts'
@@ -108,7 +109,7 @@ export function landingPath(source: RemoteFileSource): string {
 
 /** The source of a file below the models folder, by its path there; undefined for a URL, which the path does not say. */
 export function sourceOfLanding(path: string): Source | undefined {
-  const [type, ...segments] = path.split(/[\\/]/).map(decodeName)
+  const [type, ...segments] = path.split(/[\\/]/).map(decodeUri)
   if (type === 'hf' && segments.length >= 4) {
     const [owner = '', repo = '', revision = '', ...file] = segments
     return { type: 'hf', owner, repo, revision, file: file.join('/') }
@@ -209,19 +210,10 @@ function safeSegment(segment: string): string {
 
 function urlFileName(url: string): string {
   const name = lastSegment(new URL(url).pathname)
-  const decoded = /%(?![0-9a-f]{2})/i.test(name) ? name : decodeName(name)
-  const safe = decoded.replace(/[^\w.-]+/g, '-').slice(-100)
+  const safe = decodeUri(name)
+    .replace(/[^\w.-]+/g, '-')
+    .slice(-100)
   return /^\.*$/.test(safe) ? 'model.gguf' : safe
-}
-
-function decodeName(name: string): string {
-  try {
-    return decodeURIComponent(name)
-  } catch (error) {
-    // Not UTF-8: the name is only for display, and its encoded form is good enough.
-    if (error instanceof URIError) return name
-    throw error
-  }
 }
 
 function writtenRevision({ revision }: { readonly revision: string }): string {

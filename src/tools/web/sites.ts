@@ -1,3 +1,4 @@
+import { decodeUri } from '../../base/decode-uri.ts'
 import type { SiteRules, WebTerms } from '../../contract/request.ts'
 
 /** The rules for search results, or for pages to read; each falls back to the other. */
@@ -25,20 +26,11 @@ export function admits({ allowed, blocked = [] }: SiteRules, { hostname, pathnam
 /** A path without percent-encoding, and without the dots and empty segments that it may hide. */
 function decodedPath(path: string): string {
   const parts: string[] = []
-  for (const part of decoded(path).split(/[/\\]+/)) {
+  for (const part of decodeUri(path).split(/[/\\]+/)) {
     if (part === '..') parts.pop()
     else if (part !== '.' && part !== '') parts.push(part)
   }
   return `/${parts.join('/')}`
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    // It does not decode to text.
-    return path
-  }
 }
 
 /** A query that asks a search engine for sites that the rules admit, in the syntax that most of them know. */

@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals'
+import { decodeUri } from '../../../src/base/decode-uri.ts'
 
 /**
  * The reader's location: `#/place/part/…?name=value`. Addresses are fragments: they work below every prefix, and conflict with no route.
@@ -11,7 +12,7 @@ type Address = {
 
 function parseAddress(hash: string): Address {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split('?', 2)
-  const [place = '', ...parts] = path.split('/').map(decode)
+  const [place = '', ...parts] = path.split('/').map(decodeUri)
   return { place, parts: parts.filter((part) => part !== ''), query: Object.fromEntries(new URLSearchParams(search)) }
 }
 
@@ -25,15 +26,6 @@ export function linkTo(
   const entries = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '')
   const search = new URLSearchParams(entries).toString()
   return `#/${path}${search === '' ? '' : `?${search}`}`
-}
-
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    // A person may have typed it.
-    return part
-  }
 }
 
 const hash = signal(location.hash)
