@@ -6,7 +6,7 @@ import type { Ask, Exchange, Meanwhile, StreamEvent } from './probe/exchange.ts'
 
 export type Address = { readonly url: string; readonly apiKey?: string | undefined }
 
-export type SendOptions = {
+type SendOptions = {
   /** How long a reply may take. */
   readonly limitMs: number
   /** Ends the request, as when a client leaves. */

@@ -5,7 +5,7 @@ import { at, listAt, numberAt, textAt, usageIn } from './probe/read.ts'
 import { messageIn, short } from './probe/row.ts'
 import type { Sender } from './run.ts'
 
-export type SurveyOptions = {
+type SurveyOptions = {
   readonly url: string
   readonly hasKey: boolean
   /** Default: the first model of the list. */

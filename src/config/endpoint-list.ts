@@ -12,7 +12,7 @@ const targets = z.strictObject({
 /** Validating servers blocks all requests. A server in several groups counts in each. */
 const mostListed = 2000
 
-export type ListedServer = z.output<typeof server>
+type ListedServer = z.output<typeof server>
 
 /**
  * The servers of a file: a list of `{ url, weight, apiKeyEnv }`, or the form that Prometheus reads (`file_sd`), whose labels are ignored.

@@ -17,6 +17,5 @@ export type CallOrigin = {
   /** Absent: `interactive`. */
   readonly lane?: Lane
   readonly onPlaced?: OnPlaced
-  /** Called at the end of each attempt at a server. */
   readonly onAttempt?: (start: AttemptStart, end: AttemptEnd) => void
 }

@@ -280,7 +280,7 @@ export type EngineCapabilities = {
 }
 
 /** Memory for what only saves time. */
-export type SpareMemory = {
+type SpareMemory = {
   /** The engine may use this much from now on, besides what it needs; it is loaded, or will hear of it when it is. */
   use(bytes: number): void
 }

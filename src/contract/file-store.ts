@@ -10,7 +10,7 @@ export type StoredFile = {
   readonly createdAtMs: number
 }
 
-export type NewFile = Pick<StoredFile, 'filename' | 'mediaType'>
+type NewFile = Pick<StoredFile, 'filename' | 'mediaType'>
 
 /** Stores the uploads of callers separately: another caller's file does not exist. */
 export interface FileStore {

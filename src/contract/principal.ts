@@ -3,7 +3,6 @@ import type { GroupLimits, KeyLimits, KeyQuota } from './quota.ts'
 /** The permission that a route requires; `public` requires none. */
 export type Scope = 'public' | 'inference' | 'tools' | 'metrics' | 'admin'
 
-/** A caller and its permissions. */
 export type Principal = {
   readonly id: string
   /** Any caller of a server without keys. */

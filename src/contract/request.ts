@@ -37,7 +37,6 @@ export type ContentPart = TextPart | MediaPart
 /** `opaque`: a server's signature or `encrypted_content`, which goes back to that server unchanged. */
 export type ReasoningPart = { readonly type: 'reasoning'; readonly text: string; readonly opaque?: string }
 
-/** The model's refusal to answer. */
 export type RefusalPart = { readonly type: 'refusal'; readonly text: string }
 
 /** How well the model's text parsed as a call. */
@@ -149,7 +148,6 @@ export type ToolUse = {
   readonly hidesCalls?: true
 }
 
-/** A request's terms for searches and pages. */
 export type WebTerms = {
   /** Rules for search results; absent: as `pages`. */
   readonly searches?: SiteRules

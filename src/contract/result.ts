@@ -16,7 +16,7 @@ import type { OutputPart } from './request.ts'
 import type { ToolOutcome } from './server-tool.ts'
 
 /** Something the server did for a choice, besides generating. */
-export type ServerPart =
+type ServerPart =
   | { readonly type: 'mcp-tools'; readonly server: string; readonly tools: readonly ListedTool[]; readonly error?: string }
   /** The next request has to answer it. */
   | { readonly type: 'approval-request'; readonly call: ServerToolCall }

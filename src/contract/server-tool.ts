@@ -62,14 +62,6 @@ export type ToolOutcome = {
 /** An unusable tool or MCP server, and a sentence about why and what to do. */
 export type AbsentTool = { readonly name: string; readonly why: string }
 
-/** An MCP server that was asked for its tools. */
-export type McpServerListing = {
-  readonly label: string
-  readonly tools: readonly ServerTool[]
-  /** Why it has no tools. */
-  readonly error?: string
-}
-
 export type ToolListing = {
   readonly tools: readonly ServerTool[]
   readonly absent: readonly AbsentTool[]

@@ -7,12 +7,10 @@ export type TraceContext = { readonly traceparent: string; readonly tracestate?:
 
 /** The trace of a request. Without methods, it is the one that the caller sent, and no spans are recorded. */
 export type RequestTrace = TraceContext & {
-  /** Records the model of the request. */
   servedBy?(model: string): void
   generationBegan?(generation: BegunGeneration): void
   generationEnded?(record: GenerationRecord): void
   beginAttempt?(start: AttemptStart): AttemptSpan
-  /** Begins the span of a tool that the server runs. */
   beginTool?(call: { readonly name: string; readonly id: string }): ToolSpan
 }
 

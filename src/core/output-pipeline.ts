@@ -9,7 +9,7 @@ import { createOutputParser } from '../model-text/parse/output-parser.ts'
 import type { CallCheck } from './checks/check-calls.ts'
 import { isJson, type OutputCheck } from './checks/check-output.ts'
 
-export type OutputPipelineOptions = {
+type OutputPipelineOptions = {
   /** Milliseconds of a monotonic clock. */
   now(): number
   readonly request: GenerationRequest
@@ -33,7 +33,6 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
   const parser = createOutputParser({ format: prepared.outputFormat, tools, otherTools, toolChoice, parallelToolCalls, output })
   const beganMs = now()
   const lastArguments = request.stop.length > 0 && tools.length > 0 ? new LastCallArguments() : undefined
-  /** When the first text arrived. */
   let firstMs: number | undefined
   /** Pieces of reasoning that the engine itself separates from the text. */
   let reasoningPieces = 0

@@ -4,7 +4,7 @@ import type { EventOf, FinishReason, GenerationEvent } from '../contract/event.t
 import type { PromptChange } from '../contract/usage.ts'
 
 /** The last event of a generation, how its choices ended, and how its prompt differs from the turn before. */
-export type SealedEnd = {
+type SealedEnd = {
   readonly end: EventOf<'usage' | 'error'>
   readonly finishReasons: readonly FinishReason[]
   readonly diverged: PromptChange | undefined

@@ -8,7 +8,7 @@ import { isPdf, readText } from './text.ts'
 import { readWord } from './word.ts'
 import { isZip, openZip, type Zip } from './zip.ts'
 
-export type DocumentKind = 'text' | 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'odt' | 'ods' | 'odp' | 'epub'
+type DocumentKind = 'text' | 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'odt' | 'ods' | 'odp' | 'epub'
 
 type Found = { readonly kind: DocumentKind; readonly text: string }
 

@@ -2,7 +2,7 @@ import { DocumentProblem } from './problem.ts'
 import { readXml } from './xml.ts'
 import type { Zip } from './zip.ts'
 
-export type Relation = { readonly type: string; readonly path: string }
+type Relation = { readonly type: string; readonly path: string }
 
 /** The relations of a part of an Office file, by id; paths are those of entries. */
 export async function relationsOf(zip: Zip, part: string): Promise<ReadonlyMap<string, Relation>> {

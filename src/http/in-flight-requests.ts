@@ -7,7 +7,6 @@ type Reply = Pick<ServerResponse, 'headersSent'> & { readonly req: Pick<Incoming
 /** `receiving`: the headers have arrived, but not the complete body. */
 export type ConnectionStage = 'idle' | 'receiving' | 'replying'
 
-/** Tracks the HTTP requests in flight, by their replies. */
 export class InFlightRequests {
   readonly #running = new ChurnSet<Reply>()
   readonly #active = new ActiveRuns()

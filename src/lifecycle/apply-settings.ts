@@ -7,7 +7,7 @@ import { type LoadSettings, type Speculation, speculations } from '../contract/s
 import { type Source, sourceFileName } from '../registry/names/sources.ts'
 
 /** The files that settings refer to: the written template, and the sources of the draft model. */
-export type SettingFiles = {
+type SettingFiles = {
   readonly chatTemplate?: string
   readonly draft?: readonly Source[]
   readonly adapters?: LlamaModelConfig['adapters']

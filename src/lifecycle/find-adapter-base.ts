@@ -9,7 +9,7 @@ import { sourceFileName } from '../registry/names/sources.ts'
 import { hasFiles } from './fetch-files.ts'
 
 /** An adapter's file, and the model that it was made for. */
-export type AdapterOfBase = { readonly path: string; readonly base: ConfiguredModel }
+type AdapterOfBase = { readonly path: string; readonly base: ConfiguredModel }
 
 /**
  * The model that the LoRA adapter at a path was made for, by the name in the adapter's file; undefined unless the path is an adapter, or a

@@ -12,7 +12,7 @@ import { beginsLikeGguf } from '../registry/gguf/require-gguf.ts'
 import { findCatalogued, relatedShortNames } from '../registry/names/catalogue.ts'
 import { isSource, parseSource, type RepositorySource, type Source, sourceFileName } from '../registry/names/sources.ts'
 
-export type FindOptions = {
+type FindOptions = {
   /** The models with names, which win over sources. */
   readonly named: readonly ConfiguredModel[]
   listFiles(repository: RepositorySource, token: string | undefined): Promise<readonly RepositoryFile[]>
@@ -85,7 +85,6 @@ function freeId(id: string, path: string, named: readonly ConfiguredModel[]): st
   return `${id}-${number}`
 }
 
-/** The name of a model's file. */
 export function fileOf(config: ConfiguredModel): string | undefined {
   if (config.engine !== 'llama' && config.engine !== 'llama-server') return undefined
   const [source] = config.source

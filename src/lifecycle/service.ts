@@ -46,7 +46,6 @@ type LifecycleDeps<Model extends Managed> = {
   /** Looks for new files in the models folder. */
   refresh(): void
   create(config: ConfiguredModel): Model
-  /** Cancels the running requests of a model. */
   endRequests(model: string): void
   /** Dragoman's data folder. */
   readonly home: string

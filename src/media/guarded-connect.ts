@@ -4,7 +4,7 @@ import { buildConnector } from 'undici'
 import { isAllowedAddress, type parseBlock } from './address.ts'
 
 /** All addresses of a host, from the resolver of the system. */
-export type Resolve = (hostname: string) => Promise<readonly string[]>
+type Resolve = (hostname: string) => Promise<readonly string[]>
 
 /** An address that must not be connected to. */
 export class ForbiddenAddress extends Error {}

@@ -1,6 +1,6 @@
 import { imageDimensionsFromData } from 'image-dimensions'
 
-export type ImageSize = { readonly width: number; readonly height: number }
+type ImageSize = { readonly width: number; readonly height: number }
 
 /** How far to look for the size of a JPEG: profiles and depth maps may precede it. */
 const jpegHeadBytes = 4 * 1024 * 1024

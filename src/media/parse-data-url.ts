@@ -1,7 +1,7 @@
 /**
  * The parts of a `data:` URL: its data as text, which may be percent-encoded in either encoding, and its media type, which may be empty.
  */
-export type DataUrl = { readonly encoding: 'base64' | 'percent'; readonly data: string; readonly mediaType: string }
+type DataUrl = { readonly encoding: 'base64' | 'percent'; readonly data: string; readonly mediaType: string }
 
 /** Media type and parameters are short; a head of megabytes would take long to read. */
 const maxHeadChars = 1000

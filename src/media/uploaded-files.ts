@@ -25,7 +25,6 @@ const abandonedMs = 3_600_000
 export class UploadedFiles implements FileStore {
   readonly #options: UploadOptions
   readonly #place: FilePlace
-  /** The bytes of running uploads, by caller. */
   readonly #arriving = new Map<string, number>()
   /** Two concurrent uploads of a caller could otherwise take the same last place. */
   readonly #keeping = new KeyedQueue<string>()

@@ -9,7 +9,7 @@ import { covers, isNone, least, minus, most, none, plus, type Units } from './un
 export type AccountLimits = Pick<Gate, 'requestsPerMinute' | 'tokensPerMinute' | 'untilMs'>
 
 /** A change that the shared counter does not know yet. */
-export type Owed = {
+type Owed = {
   readonly settlement: Required<Settlement>
   /** The period began here, until the end of a day or a month, or for a minute. */
   readonly begun?: { readonly untilMs?: number }
@@ -61,7 +61,6 @@ export class Ledger {
     }
   }
 
-  /** Whether the lease has this share. */
   covers(share: Share): boolean {
     this.#roll()
     return covers(this.#lease, share)

@@ -22,7 +22,6 @@ export class MinuteCounter implements UsageCounter {
     return usage !== undefined && steadyMs() < usage.endsAtMs ? usage : unused
   }
 
-  /** Replaces the known usage. */
   learn(account: string, usage: Usage): void {
     if (!this.#accounts.has(account) && this.#accounts.size >= this.#sweepsAt) {
       for (const [known, { endsAtMs }] of this.#accounts) if (endsAtMs <= steadyMs()) this.#accounts.delete(known)

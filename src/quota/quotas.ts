@@ -25,7 +25,7 @@ type Part = Pick<Share, 'requests' | 'tokens' | 'isStretched'> & Pick<Usage, 'mi
 export type Reservation = Part & { readonly others: readonly Part[] }
 
 /** A counter whose latest counts are known without waiting. */
-export type KnowingCounter = Pick<UsageCounter, 'take'> & {
+type KnowingCounter = Pick<UsageCounter, 'take'> & {
   /** What is used by all, and what this process must leave to others: with one process, it is exact. */
   known(account: string, limits: AccountLimits): Usage
   read(account: string, limits: AccountLimits): Promise<Usage>
@@ -125,7 +125,6 @@ export class Quotas {
     ]
   }
 
-  /** What remains of the budgets of a key and its group. */
   async budgets(quota: KeyQuota): Promise<readonly BudgetState[]> {
     const states = gatesOf(quota, Date.now()).map(async (gate): Promise<BudgetState | undefined> => {
       const { period, group, tokensPerMinute: limit = 0, untilMs: resetsAtMs = 0 } = gate

@@ -11,7 +11,7 @@ import type { ResponsesService } from './service.ts'
 /** A caller before its model is known; `id` is also the response's. */
 export type Caller = Omit<RequestContext, 'model'>
 
-export type AcceptOptions = {
+type AcceptOptions = {
   /** The history of a response known only to this connection. */
   readonly recall?: (id: string) => readonly StoredItem[] | undefined
   /** Keys for the servers behind the model. */
@@ -22,7 +22,6 @@ export type AcceptOptions = {
   readonly terms?: ResponseTerms
 }
 
-/** A new response's id. */
 export function createResponseId(): string {
   return `resp_${randomHex()}`
 }

@@ -10,7 +10,6 @@ import { leaseMs, type ResponseRun } from './response-run.ts'
 /** How often leases are renewed, which also shows cancels from other processes. */
 const renewEveryMs = 2000
 
-/** A background response that runs in this process. */
 type LiveResponse = {
   readonly run: ResponseRun
   readonly log: EventLog

@@ -20,7 +20,7 @@ import { generateFitting } from './fitting.ts'
 import type { FoundReferences } from './references.ts'
 import { isOver } from './settled.ts'
 
-export type RunParts = {
+type RunParts = {
   readonly decoded: DecodedResponse
   readonly references: FoundReferences
   readonly context: RequestContext
@@ -217,7 +217,6 @@ function unstored(response: JsonObject): JsonObject {
   return { ...response, store: false }
 }
 
-/** Adds the usage of a compaction to that of its response. */
 function withUsage(event: GenerationEvent, more: Usage | undefined): GenerationEvent {
   return event.type === 'usage' && more !== undefined ? { ...event, usage: addUsage(event.usage, more) } : event
 }

@@ -13,7 +13,7 @@ import { SessionMemory } from './session-memory.ts'
 const maxPending = 64
 
 /** One response of a session, for the layer around it. Close it. */
-export type SessionResponse = {
+type SessionResponse = {
   readonly caller: Caller
   /** Called when the request has been accepted. */
   accepted(run: ResponseRun): void
@@ -39,7 +39,7 @@ type SessionOptions = {
 }
 
 /** A message; `release` is called when its content is no longer needed. */
-export type SessionMessage = { readonly content: unknown; release(): void }
+type SessionMessage = { readonly content: unknown; release(): void }
 
 /** The responses of one connection: one after the other in each lane, continued from the connection's memory or from the store. */
 export class ResponsesSession {

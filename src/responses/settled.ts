@@ -1,7 +1,6 @@
 import type { ResponseStatus, StoredResponse } from '../contract/store.ts'
 
-/** The error of a response whose process died. */
-export const lostError = {
+const lostError = {
   code: 'server_error',
   message: 'the server process that ran this response ended before the response was complete; send the request again',
 } as const

@@ -24,7 +24,6 @@ export class ConversationRows {
     for (const batch of batchesOf(rows)) await this.#db.insertInto('conversation_items').values(batch).execute()
   }
 
-  /** Copies the input and the output of a response. */
   async addItemsOf(responseId: string): Promise<void> {
     const position = sql<number>`row_number() over (order by is_output, position) + ${sql.lit(this.#start - 1)}`
     await this.#db

@@ -26,7 +26,7 @@ export type DatabaseLocation =
   | { readonly type: 'sqlite'; readonly path: string }
   | { readonly type: 'postgres'; readonly url: string }
 
-export type StoreOptions = LifetimeOptions & {
+type StoreOptions = LifetimeOptions & {
   readonly database: DatabaseLocation
   /** The limit of the JSON that is kept, which `prune` restores. */
   readonly maxBytes?: number

@@ -3,7 +3,7 @@ import type { Metadata, StoredEvent } from '../contract/store.ts'
 import { batchesOf, type ItemText } from './item-text.ts'
 import type { Tables } from './tables.ts'
 
-export type ItemTexts = { readonly input?: readonly ItemText[]; readonly output: readonly ItemText[] }
+type ItemTexts = { readonly input?: readonly ItemText[]; readonly output: readonly ItemText[] }
 
 /** The rows that belong to one response, whose row was locked by an earlier change in the same transaction. */
 export class ResponseRows {
@@ -29,7 +29,6 @@ export class ResponseRows {
     if (rows.length > 0) await this.#db.insertInto('response_metadata').values(rows).execute()
   }
 
-  /** Deletes the output of an earlier save. */
   async removeOutput(): Promise<void> {
     const removed = await this.#db
       .deleteFrom('response_items')

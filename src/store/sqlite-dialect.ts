@@ -13,7 +13,7 @@ import { Queue } from '../base/queue.ts'
 import type { SqliteClient } from './sqlite-client.ts'
 
 /** The file, opened twice: in WAL mode, readers never wait for writers, in any process. */
-export type SqliteClients = { readonly reads: SqliteClient; readonly writes: SqliteClient }
+type SqliteClients = { readonly reads: SqliteClient; readonly writes: SqliteClient }
 
 /** SQLite in threads, for Kysely. */
 export function createSqliteDialect(clients: SqliteClients): Dialect {

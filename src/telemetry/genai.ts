@@ -14,8 +14,7 @@ export function operationOf(route: string): string | undefined {
   return texts.test(route) ? 'text_completion' : undefined
 }
 
-/** The facts of a request at the end of its span. */
-export type RequestFacts = {
+type RequestFacts = {
   readonly request: ArrivedRequest
   readonly reply: SentReply
   readonly operation: string | undefined

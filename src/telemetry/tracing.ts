@@ -16,7 +16,7 @@ import { isSampled } from './sampler.ts'
 import type { Sampler } from './settings.ts'
 import { newContext, parseTraceparent, type SpanContext, toTraceparent } from './trace-context.ts'
 
-export type TracingDeps = {
+type TracingDeps = {
   readonly sampler: Sampler
   /** Milliseconds of a monotonic clock. */
   now(): number
@@ -26,7 +26,6 @@ export type TracingDeps = {
   export(span: string): void
 }
 
-/** Begins a span for each sampled request. */
 export function createTracing(deps: TracingDeps): Tracing {
   return {
     begin: (request) => {

@@ -7,7 +7,7 @@ import type { ThreadReply } from './thread-reply.ts'
 /** The limits of a probe end it after a second at most; a busy machine needs longer. */
 const defaultTimeoutMs = 10_000
 /** The variable that switches a template's thinking, and whether thinking is off without it. */
-export type TemplateThinking = { readonly thinkingSwitch: ThinkingSwitch | undefined; readonly isOffByDefault: boolean }
+type TemplateThinking = { readonly thinkingSwitch: ThinkingSwitch | undefined; readonly isOffByDefault: boolean }
 
 const none: TemplateThinking = { thinkingSwitch: undefined, isOffByDefault: false }
 /** Replicas mostly share one template, which each probe reads again. */

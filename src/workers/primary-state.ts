@@ -16,7 +16,7 @@ type Member = {
 }
 
 /** The worker's end of the primary state. */
-export type PrimaryPort = {
+type PrimaryPort = {
   /** Returns whether the message was one for the primary state. */
   take(message: unknown): boolean
   /** The process has ended: what it held is free again. */

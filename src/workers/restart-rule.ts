@@ -4,7 +4,7 @@ const longestPauseMs = 30_000
 const steadyMs = 60_000
 
 /** How often a worker has ended in a row, and the pause before its restart. */
-export type Restart = { readonly failures: number; readonly pauseMs: number }
+type Restart = { readonly failures: number; readonly pauseMs: number }
 
 /** For a worker that ended after serving for `servedMs`; `failures`: the earlier ones in a row. */
 export function nextRestart(failures: number, servedMs: number): Restart {

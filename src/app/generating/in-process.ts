@@ -23,8 +23,7 @@ type InProcessDeps = {
 /** How long generations may take to end after they were cancelled. */
 const cancelledGraceMs = 5000
 
-/** Generations of callers in this process. */
-export type InProcess = {
+type InProcess = {
   /** Runs them like those over HTTP. Throws `model-not-found`, and `shutting-down` after `close`. */
   generate(requests: GenerationRequests, signal?: AbortSignal): Generation
   /** Refuses new ones, and cancels those that still run after `graceMs`. */

@@ -8,7 +8,7 @@ import { SourceToolBox } from '../../tools/tool-box.ts'
 import { createSessionHash } from '../keys/sealer.ts'
 import { createMcpSource, createWebTools } from './tool-sources.ts'
 
-export type ConfiguredTools = {
+type ConfiguredTools = {
   readonly tools: ToolBox
   /** Absent if no tool makes any. */
   readonly pictures?: SessionPictures

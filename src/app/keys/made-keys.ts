@@ -30,7 +30,6 @@ export const storedKeySchema = z.object({
 /** A key as it is stored: never the key itself. */
 export type StoredKey = z.output<typeof storedKeySchema>
 
-/** What is chosen about a new key. */
 export type NewKey = Omit<StoredKey, 'hash' | 'createdAt' | 'lastUsedAt'>
 
 /** A key of 190 random bits. */

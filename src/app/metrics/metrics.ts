@@ -40,7 +40,6 @@ type AppMetrics = Metrics & {
   batchRequestEnded(result: Pick<LineResult, 'ending' | 'usage'>): void
   /** Requests of batches that wait or run. */
   batchRequestsLeft(count: number): void
-  /** A call of a server tool has ended. */
   toolCalled(call: Pick<ToolCallRecord, 'tool' | 'outcome' | 'durationMs'>): void
   /** Observes the servers of a remote model. */
   fleetObserver(model: string): FleetObserver

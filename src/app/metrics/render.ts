@@ -7,7 +7,7 @@ const samplesPerPiece = 50
 
 type Sample = { readonly value: number; readonly labels?: object; readonly metricName?: string }
 /** A family of metrics with its samples, as prom-client lists it. */
-export type ReadMetric = { readonly name: string; readonly type: unknown; readonly values: readonly Sample[] }
+type ReadMetric = { readonly name: string; readonly type: unknown; readonly values: readonly Sample[] }
 
 /** The methods of a registry that its declared type lacks. */
 type Formatting = {

@@ -3,7 +3,7 @@ import { Distribution } from './distribution.ts'
 import { addHistogram, addMetric, type Declaration, type Labels } from './exposition.ts'
 
 /** One tally for each pair of texts, such as a model and an outcome. */
-export class Tallies<Tally> {
+class Tallies<Tally> {
   readonly #create: () => Tally
   readonly #byTexts = new Map<string, Map<string, Tally>>()
 

@@ -6,7 +6,6 @@ const secondBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 /** Models invent names, and requests name servers of their own. */
 const maxTools = 100
 
-/** Calls of tools that the server runs. */
 export function addToolMetrics(registry: Registry) {
   const calls = addCounter(registry, {
     name: 'dragoman_tool_calls_total',

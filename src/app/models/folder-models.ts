@@ -43,7 +43,7 @@ type FolderOptions = Omit<Parts, 'log'> & { read(): readonly FolderModel[]; now(
 const rereadAfterMs = 1000
 
 /** Keeps the models of the folder's present files in the set. */
-export class FolderModels {
+class FolderModels {
   readonly #options: FolderOptions
   /** The ids of the models, and the identity of their files, by path. */
   readonly #served = new Map<string, { readonly file: string; readonly id: string }>()

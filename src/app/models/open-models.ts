@@ -30,7 +30,6 @@ type Surroundings = {
   readonly own: readonly OwnModel[]
   readonly createScheduler: CreateScheduler
   fleetObserver(model: string): FleetObserver
-  /** Cancels the running requests of a model. */
   endRequests(model: string): void
 }
 

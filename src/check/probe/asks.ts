@@ -27,7 +27,7 @@ const fruits = ['apple', 'river', 'stone', 'cloud', 'table', 'green', 'winter', 
 /** This many plain words. */
 export const words = (count: number) => Array.from({ length: count }, (_, index) => fruits[index % fruits.length]).join(' ')
 
-export const weatherParameters = {
+const weatherParameters = {
   type: 'object',
   properties: { city: { type: 'string', enum: ['Oslo', 'Paris'] }, unit: { type: 'string', enum: ['celsius', 'fahrenheit'] } },
   required: ['city', 'unit'],

@@ -30,7 +30,6 @@ export type StreamEvent = {
   readonly atMs: number
 }
 
-/** A request and what came. */
 export type Exchange = {
   readonly ask: Ask
   /** 0 if no reply came. */

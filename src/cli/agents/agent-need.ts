@@ -6,7 +6,7 @@ const bytesPerToken = 4
 const contextStep = 256
 
 /** The context that an agent needs, in tokens. */
-export type AgentNeed = {
+type AgentNeed = {
   /** Its first request. */
   readonly first: number
   /** The tokens that it keeps free. */
@@ -21,14 +21,14 @@ export function needOf({ firstRequestBytes, reservedTokens: reserved = 0 }: Agen
 }
 
 /** The facts of a model that decide whether it has room for an agent. */
-export type ModelRoom = {
+type ModelRoom = {
   readonly contextLength: number
   readonly trained: number
   /** The longest contexts that fit the memory, by the number of slots: its own first, then fewer. */
   readonly longest: readonly { readonly slots: number; readonly contextLength: number }[]
 }
 
-export type RoomPlan =
+type RoomPlan =
   | { readonly type: 'enough' }
   /** The model has enough when loaded with these settings. */
   | { readonly type: 'load'; readonly contextLength: number; readonly slots: number }

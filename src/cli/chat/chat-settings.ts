@@ -10,7 +10,7 @@ const numbers: ReadonlySet<string> = new Set([
 ])
 
 /** The fields that a user may set, by their names in a request. */
-export const settingNames: readonly string[] = [...numbers, 'stop', 'reasoning_effort']
+const settingNames: readonly string[] = [...numbers, 'stop', 'reasoning_effort']
 
 /** Changes a setting, or removes it without a value. Throws `invalid-request`; the server checks ranges. */
 export function changeSetting(settings: ChatSettings, typedName: string, value: string): ChatSettings {

@@ -53,7 +53,7 @@ function formatCatalogue(models: readonly CataloguedModel[], best: string | unde
   return formatTable(['NAME', 'MODEL', 'SIZE', 'TRAINED FOR', 'FITS', 'ABILITIES'], rows)
 }
 
-export function describeMachine({ cores, memoryBytes, gpuBytes }: Machine): string {
+function describeMachine({ cores, memoryBytes, gpuBytes }: Machine): string {
   const gpu = gpuBytes === undefined || gpuBytes === 0 ? 'no GPU' : `a GPU with ${formatBytes(gpuBytes)}`
   return `This machine has ${cores} ${cores === 1 ? 'core' : 'cores'}, ${formatBytes(memoryBytes)} of memory and ${gpu}`
 }

@@ -8,7 +8,7 @@ import { resolveName } from '../servers/resolve-name.ts'
 export type LoadModels = (sources: readonly string[]) => Promise<LoadedConfig>
 
 /** A model named in a command. */
-export type WantedModel = {
+type WantedModel = {
   readonly model: ModelConfig
   readonly config: LoadedConfig
   /** The name is a source, or the short name of one, rather than a configured model. */

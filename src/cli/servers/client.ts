@@ -33,7 +33,6 @@ type ChatEvent =
 
 const probeTimeoutMs = 1000
 
-/** Whether a server reports that it is healthy at this address. */
 export async function isServing(server: ServerAddress): Promise<boolean> {
   try {
     return (await fetch(`${server.url}/health`, { signal: AbortSignal.timeout(probeTimeoutMs) })).ok

@@ -114,7 +114,6 @@ export async function loadShown(server: ServerAddress, body: LoadBody): Promise<
   }
 }
 
-/** Unloads a model of the running server. */
 export async function unload(
   server: ServerAddress,
   model: string,

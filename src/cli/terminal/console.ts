@@ -8,7 +8,7 @@ import { AppError } from '../../contract/errors.ts'
 import { createProgress, type Progress } from './progress.ts'
 
 /** A command's messages to its user: one writer of standard error for the log, notes and the progress line. */
-export type CommandConsole = {
+type CommandConsole = {
   readonly log: Logger
   readonly progress: Progress
   readonly observer: StartObserver

@@ -8,7 +8,7 @@ const leavePastes = '\u001B[?2004l'
 /** Lines closer together than this were not typed: a terminal without such marks pastes, or they waited while the program started. */
 const togetherMs = 20
 
-export type TerminalInput = {
+type TerminalInput = {
   /** The user's next input, including lines typed since the last call; undefined when the terminal is closed. */
   next(): Promise<TypedText | undefined>
   /** Ctrl-C, which a terminal in raw mode sends as a key; at a prompt with text it discards the text, without a call. */

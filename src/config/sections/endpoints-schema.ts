@@ -120,7 +120,6 @@ const list = z
     }
   })
 
-/** The `endpoints` of a remote model. */
 export const endpoints = z
   .union([list, entry.transform((one) => [one])])
   .describe('The replicas: servers that all have the same model. One `{ url }` each, or sources: `dns`, `file`, `kubernetes`.')

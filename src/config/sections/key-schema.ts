@@ -20,7 +20,6 @@ const limits = {
 
 const { toolCallsPerMinute: _, ...groupLimits } = limits
 
-/** Limits that several keys share. */
 export const keyGroups = z
   .record(z.string().regex(/^[\w.-]{1,64}$/, 'must be a name of letters, digits, `.`, `_` and `-`'), z.strictObject(groupLimits))
   .describe('Groups of keys, by name: limits that all keys of a group (`group` of a key) have together, besides their own.')

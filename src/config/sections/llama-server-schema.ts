@@ -14,7 +14,6 @@ const args = z
   })
   .describe('Further arguments for llama-server, one entry for each word, such as `["--numa", "distribute"]`.')
 
-/** A model that is served by the user's own llama-server. */
 export const llamaServerModel = z
   .strictObject({
     engine: z.literal('llama-server').describe("A GGUF file, run by the user's own llama-server, which Dragoman starts."),

@@ -59,7 +59,6 @@ const budget = z
       'With a GPU that runs whole models, the size of its memory.',
   )
 
-/** How long an idle model stays loaded. */
 export const unloadAfterMs = z
   .union([count, z.literal('never')])
   .describe('How long an idle model stays loaded, in milliseconds; or `never`.')

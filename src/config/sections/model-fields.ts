@@ -76,7 +76,7 @@ export const sources = z
   )
 
 /** Sources that name a file: none can be chosen from a repository. */
-export const namedSources = sources.refine((list) => list.every(({ type }) => type !== 'hf-repository'), {
+const namedSources = sources.refine((list) => list.every(({ type }) => type !== 'hf-repository'), {
   error: 'name the file of the repository too: hf:OWNER/REPO/FILE.gguf',
 })
 
@@ -251,7 +251,6 @@ export const rope = z
   })
   .describe('Extends the context beyond what the model was trained for, as its card says; set `contextLength` to use it.')
 
-/** The formats of a model's cache. */
 export const cacheFields = {
   cacheTypeK: cacheType.exactOptional().describe('The number format of the cached keys; absent: f16.'),
   cacheTypeV: cacheType

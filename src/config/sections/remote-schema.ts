@@ -72,7 +72,6 @@ const versions = z
       'header `x-dragoman-version`.',
   )
 
-/** A model on servers that are already running. */
 export const remoteModel = z
   .strictObject({
     engine: z.literal('remote').describe('A model on one or more servers, such as vLLM, SGLang, llama-server or a provider.'),

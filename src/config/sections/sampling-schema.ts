@@ -9,7 +9,6 @@ const override = z
   })
   .describe('Without `force` and `additive`, the value is used where the request has none.')
 
-/** The sampling presets of the operator. */
 export const sampling = z
   .strictObject({
     preset: z.string().exactOptional().describe('The preset in use when the server starts; absent: none.'),

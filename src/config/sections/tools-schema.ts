@@ -107,7 +107,6 @@ const mcpName = z
   .string()
   .regex(/^(?!.*__)[A-Za-z0-9_-]{1,32}$/, 'must be a name of at most 32 letters, digits, `_` and `-`, without `__`')
 
-/** Tools that the server runs itself. */
 export const serverTools = z
   .strictObject({
     python: sandbox(pythonObject, 'The tool `python`, which runs programs.'),
@@ -128,6 +127,4 @@ export const serverTools = z
       'by default.',
   )
 
-export type ServerToolsConfig = z.output<typeof serverTools>
-export type WebSearchConfig = z.output<typeof webSearch>
 export type McpServerConfig = z.output<typeof mcpServer>

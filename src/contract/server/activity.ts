@@ -11,7 +11,6 @@ export type RequestState =
   | { readonly type: 'waiting'; readonly position: number; readonly estimatedWaitMs?: number }
   | { readonly type: 'loading'; readonly place: LoadPlace }
 
-/** One attempt at a server of a remote model. */
 export type SeenAttempt = {
   readonly server: string
   readonly outcome: AttemptOutcome

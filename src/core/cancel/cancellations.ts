@@ -4,14 +4,14 @@ import { AppError } from '../../contract/errors.ts'
 import { EarlyCancels } from './early-cancels.ts'
 
 /** The keys by which a running request can be cancelled, and its owner. */
-export type RunDescription = CancelKeys & {
+type RunDescription = CancelKeys & {
   readonly id: string
   /** The id of the principal that sent it. */
   readonly owner: string
 }
 
 /** Selects running requests: all given fields must match. */
-export type RunFilter = CancelKeys & { readonly id?: string; readonly owner?: string; readonly model?: string }
+type RunFilter = CancelKeys & { readonly id?: string; readonly owner?: string; readonly model?: string }
 
 /** A cancelled request that has ended. */
 export type StoppedRun = RunDescription & {
@@ -41,7 +41,6 @@ export interface RunHandle {
   abandon(cause: unknown): boolean
   /** As `cancel` with reason `deadline`, for a time limit; `error` names it. */
   expire(error: AppError): boolean
-  /** Counts tokens that were generated after the cancel. */
   addTokensAfterCancel(count: number): void
   /** Records that the engine has stopped and the slot is free, which may be long before the request ends. */
   workEnded(): void

@@ -15,7 +15,6 @@ export function parametersOf(input: JsonObject): JsonObject {
   return { type: 'object', properties: { input }, required: ['input'], additionalProperties: false }
 }
 
-/** The function call that represents a custom call. */
 export function functionCallOf({ id, name, input }: ToolCallPart): ToolCallPart {
   return { type: 'tool-call', id, name, input: JSON.stringify({ input }) }
 }

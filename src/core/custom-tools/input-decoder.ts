@@ -2,7 +2,7 @@ import type { ToolCallState } from '../../contract/request.ts'
 import { type Ending, readHeld, readStreamed } from './read-arguments.ts'
 
 /** The end of an input: the rest of its text, and how the arguments were read. */
-export type InputEnd = { readonly delta: string; readonly state?: Exclude<ToolCallState, 'ok'>; readonly raw?: string }
+type InputEnd = { readonly delta: string; readonly state?: Exclude<ToolCallState, 'ok'>; readonly raw?: string }
 
 /**
  * - `opening`: before the text.

@@ -6,7 +6,7 @@ import type { ChangedPart } from '../../contract/usage.ts'
 /** `id`: of a call, or of the call that a result answers. */
 export type OutlinePart = { readonly type: ChangedPart; readonly text: string; readonly id?: string }
 export type OutlineMessage = { readonly role: Message['role']; readonly name: string; readonly parts: readonly OutlinePart[] }
-export type OutlineTool = { readonly name: string; readonly json: string }
+type OutlineTool = { readonly name: string; readonly json: string }
 
 /** The parts of a request that a template may print, as texts: those of the request itself, so that an outline costs little. */
 export type Outline = {

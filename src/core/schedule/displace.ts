@@ -1,5 +1,5 @@
 /** The relevant facts of a request that has not begun. */
-export type Unstarted = { readonly principal: string; readonly session: string }
+type Unstarted = { readonly principal: string; readonly session: string }
 
 /**
  * Which request that has not begun gives its place in a full queue to a newcomer: the newest of the caller with the most, if that has at

@@ -9,7 +9,6 @@ import { callKey, readArguments } from './heal-arguments.ts'
 import type { LoopRules } from './loop-rules.ts'
 import { runTool } from './run-tool.ts'
 
-/** The default time limit of a call. */
 const defaultTimeoutMs = 300_000
 
 /** Without a decision after this time, a call counts as refused. */

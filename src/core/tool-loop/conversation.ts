@@ -63,7 +63,6 @@ function hasCallMarkup(part: OutputPart): part is TextPart {
   return part.type === 'text' && (part.text.includes('<tool_call>') || part.text.includes('<function='))
 }
 
-/** A tool's description for a model. */
 export function asFunction({ name, description, parameters }: ServerTool): FunctionTool {
   return { name, description, parameters }
 }

@@ -20,7 +20,7 @@ export async function listFor(deps: Deps, use: ToolUse, { principal, signal }: A
   return asked === undefined ? nothing : await orAborted(asked, signal)
 }
 
-export type Offered = {
+type Offered = {
   readonly tools: ReadonlyMap<string, ServerTool>
   readonly listings: Offer['listings']
   readonly choice: ToolChoice

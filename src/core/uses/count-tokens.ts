@@ -10,7 +10,7 @@ import { withServerTools } from '../tool-loop/first-prompt.ts'
 import { asEnginesGetIt, withTokenizerFor } from './use-tokenizer.ts'
 
 /** The tokens of a prompt; an estimate without a usable tokenizer. */
-export type TokenCount = { readonly inputTokens: number; readonly isEstimate: boolean }
+type TokenCount = { readonly inputTokens: number; readonly isEstimate: boolean }
 
 /** A conversation, and its server tools. */
 export type CountRequest = Pick<TokenizeRequest, 'reasoning' | 'toolChoice'> & {

@@ -20,7 +20,7 @@ const countIndex = indexFields(countFields)
 const unknownInside = unknownKeys(messageSchema)
 
 /** A Messages request in canonical form, and the options of its reply. */
-export type DecodedMessage = {
+type DecodedMessage = {
   readonly request: GenerationRequest
   readonly stream: boolean
   /** `shown`: thinking blocks with their text; `omitted`: only with a signature; `none`: no blocks. */
@@ -31,7 +31,7 @@ export type DecodedMessage = {
   readonly nameOf: NameOf
 }
 
-export type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'toolChoice' | 'toolUse'> & {
+type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'toolChoice' | 'toolUse'> & {
   readonly prompt: ChatPrompt
   readonly ignored: readonly string[]
   readonly nameOf: NameOf

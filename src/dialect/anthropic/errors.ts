@@ -55,7 +55,6 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
 /** The header with the request's id in Anthropic's replies; its SDKs show it. */
 export const requestIdHeader = 'request-id'
 
-/** Encodes an error in Anthropic's form. */
 export function encodeAnthropicError(error: AppError, requestId?: string): ErrorReply & { readonly body: AnthropicError } {
   const [status, type] = errorWords[error.code]
   const message = describeExceeded(error) ?? describeOverflow(error.overflow) ?? withParam(error)

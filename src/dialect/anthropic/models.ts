@@ -7,7 +7,6 @@ type ModelEntry = {
   readonly contextLength?: number
 }
 
-/** Anthropic's model object. */
 export function encodeAnthropicModel({ id, createdAtMs, contextLength }: ModelEntry): AnthropicModel {
   return {
     type: 'model',

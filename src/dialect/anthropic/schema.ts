@@ -111,12 +111,10 @@ const unknownBlock = openObject({ type: typeOtherThan((type) => knownTypes.has(t
   (block) => ({ ...block, type: 'unknown' as const }),
 )
 
-/** A block of an assistant's turn. */
 export type AssistantBlock = z.output<typeof assistantBlock>
 const knownAssistantBlock = z.discriminatedUnion('type', [textBlock, thinkingBlock, redactedBlock, compactionBlock, toolUseBlock])
 const assistantBlock = z.union([knownAssistantBlock, serverResultBlock, unknownBlock])
 
-/** A block of a user's turn. */
 export type UserBlock = z.output<typeof userBlock>
 export type ToolResultBlock = z.output<typeof toolResultBlock>
 export type SystemBlock = z.output<typeof textBlock>

@@ -30,13 +30,11 @@ const shared: readonly Field[] = [
   ...openaiCompletionFields.filter(({ name }) => !own.has(name) && !absent.includes(name)),
 ]
 
-/** Every field of `POST /completion`. */
 export const completionFields: readonly Field[] = [
   used('prompt', 'a string, token ids, `{ prompt_string }`, or an array of these, whose reply is an array'),
   ...shared,
 ]
 
-/** Every field of `POST /infill`. */
 export const infillFields: readonly Field[] = [
   used('input_prefix', 'the text before the cursor'),
   used('input_suffix', 'the text after it'),

@@ -1,7 +1,7 @@
 import type { LoadReport } from '../../contract/server/lifecycle.ts'
 import { type ModelEntry, type RouterStatus, routerMeta, routerStatus } from '../openai/models.ts'
 
-export type ModelMoment = {
+type ModelMoment = {
   readonly id: string
   readonly status: RouterStatus
   /** How much of a load is done, from 0 to 1. */

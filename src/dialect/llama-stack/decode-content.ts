@@ -4,7 +4,7 @@ import { mediaByUrl, mediaInBase64 } from '../wire/media-part.ts'
 import type { WireContent, WireItem } from './schema.ts'
 
 /** The parts of a content, and their original places. */
-export type DecodedContent = { readonly parts: readonly ContentPart[]; readonly paths: readonly string[] }
+type DecodedContent = { readonly parts: readonly ContentPart[]; readonly paths: readonly string[] }
 
 /** Decodes interleaved content. Throws for an image without a source. */
 export function decodeContent(content: WireContent, path: string): DecodedContent {

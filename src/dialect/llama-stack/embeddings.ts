@@ -9,7 +9,6 @@ import { embeddingsSchema } from './schema.ts'
 
 const readBody = bodyReader(embeddingsSchema, embeddingsFields, unknownKeys(embeddingsSchema))
 
-/** An embeddings request in canonical form. */
 export type DecodedEmbeddings = {
   readonly request: EmbedRequest
   readonly ignored: readonly string[]

@@ -33,7 +33,6 @@ export function encodeStopReason(reason: FinishReason): StackStopReason {
   return stopReasons[reason]
 }
 
-/** A reply to `chat-completion`. */
 export function encodeChat({ choices, usage }: GenerationResult): StackChat {
   const [choice] = choices
   if (choice === undefined) throw new Error('a reply needs one choice')

@@ -5,7 +5,7 @@ import type { PromptFormat } from './schema.ts'
 import { writeCalls } from './write-calls.ts'
 
 /** A conversation that presents the tools itself, if the request asks for that. */
-export type ToolPrompt = DecodedMessages & {
+type ToolPrompt = DecodedMessages & {
   /** The name of the format (`model-text/formats`) in which calls are written; absent: the model's own. */
   readonly toolFormat?: string
 }

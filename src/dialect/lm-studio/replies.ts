@@ -81,7 +81,7 @@ const provider = either([
 ])
 export type Provider = z.input<typeof provider>
 const call = { tool: text, arguments: anyObject, provider_info: provider }
-export const outputItem = either([
+const outputItem = either([
   object({ type: oneOf(['reasoning', 'message']), content: text }),
   object({ type: is('tool_call'), ...call, output: text }),
   object({

@@ -37,7 +37,6 @@ const codes = {
 }
 type Failure = { readonly code: keyof typeof codes; readonly message: string; readonly data?: object }
 
-/** Reads the body of a POST. */
 export function readMessage(body: unknown, headers: CallInput['headers']): McpMessage {
   if (!isObject(body) || body.jsonrpc !== '2.0') {
     const message = `expected one message of JSON-RPC 2.0, as an object${Array.isArray(body) ? ', not an array: send each in a request of its own' : ''}`
@@ -117,7 +116,6 @@ export function invalidParams({ id }: McpRequest, message: string): ErrorReply {
 
 export type McpResult = Readonly<Record<string, unknown>> & { readonly _meta?: object }
 
-/** The result of a request. */
 export function encodeMcpResult({ id, standsAlone }: McpRequest, result: McpResult, version: string) {
   if (!standsAlone) return { jsonrpc: '2.0', id, result }
   const _meta = { ...result._meta, [metaName('serverInfo')]: aboutServer(version) }
@@ -130,7 +128,6 @@ export function encodeInitialized({ params: { protocolVersion: wanted } }: McpRe
   return { protocolVersion, serverInfo: aboutServer(version), ...offer() }
 }
 
-/** The result of `server/discover`. */
 export const discovered: McpResult = { supportedVersions: [revision], ttlMs: 0, cacheScope: 'private', ...offer() }
 
 function offer() {

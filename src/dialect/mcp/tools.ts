@@ -77,7 +77,6 @@ export function encodeMcpModels(models: readonly ModelSummary[], chosen: string)
   }
 }
 
-/** The result of a tool with data. */
 export function dataOfTool(data: object): McpResult {
   return { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data, isError: false }
 }

@@ -7,7 +7,7 @@ import { validate } from '../wire/validate.ts'
 import { flag } from '../wire/wire-types.ts'
 
 /** A request with MLC-LLM's `debug_config`. */
-export type DebuggedRequest = {
+type DebuggedRequest = {
   /** The request without it, in the form of other protocols' clients. */
   readonly body: Readonly<Record<string, unknown>>
   /** The prompt stays in its slot. */

@@ -11,7 +11,6 @@ import type { DecodedOllama, ReplyStyle } from './style.ts'
 
 type Decode = (input: Pick<CallInput, 'body' | 'exactBody'>, id: string) => DecodedOllama
 
-/** Ollama's generating routes. */
 export const ollamaDialects = {
   chat: createDialect(({ body, exactBody }, id) => decodeChat(body, id, exactBody)),
   generate: createDialect(({ body }, id) => decodeGenerate(body, id)),

@@ -14,7 +14,6 @@ import { createChunkEncoder } from './encode-stream.ts'
 import { toStored } from './stored.ts'
 
 type OpenaiChatOptions = {
-  /** The fields that contain reasoning in replies. */
   readonly reasoningFields: ReasoningFields
   /** The servers whose time fields `usage` includes; absent: none. */
   readonly usageTimes?: readonly UsageTimes[] | undefined

@@ -64,7 +64,6 @@ export function encodeStoredMessages({ items, hasMore }: ItemPage): StoredMessag
   return encodePage(messages, { ids: items.map(({ id }) => id), hasMore })
 }
 
-/** The reply about a deleted completion. */
 export function encodeDeleted(id: string): DeletedChat {
   return { id, object: 'chat.completion.deleted', deleted: true }
 }

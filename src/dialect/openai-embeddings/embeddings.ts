@@ -24,7 +24,6 @@ export const embeddingRequestSchema = looseObject({
   user: text,
 })
 
-/** The encoding of vectors in the reply. */
 type EncodingFormat = 'float' | 'base64'
 
 /** An embedding request in canonical form, and the encoding of its reply. */

@@ -6,7 +6,6 @@ import { validate } from '../wire/validate.ts'
 import { itemList, storeItems } from './items.ts'
 import type { DeletedConversation, WireConversation } from './replies.ts'
 
-/** A new conversation's id. */
 export function createConversationId(): string {
   return `conv_${randomHex()}`
 }
@@ -24,7 +23,6 @@ export function encodeConversation({ id, createdAtMs, metadata: pairs }: Omit<Co
   return { id, object: 'conversation', created_at: Math.floor(createdAtMs / 1000), metadata: pairs }
 }
 
-/** The reply about a deleted conversation. */
 export function encodeDeletedConversation(id: string): DeletedConversation {
   return { id, object: 'conversation.deleted', deleted: true }
 }

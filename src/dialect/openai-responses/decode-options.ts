@@ -84,7 +84,6 @@ export function limitOf(wire: ResponseWire): number | undefined {
   return decodeLimit(pickSpelling(wire, responseLimits))
 }
 
-/** Decodes the limits of the output and its stop sequences. */
 export function decodeLimits(
   wire: ResponseWire,
 ): Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens' | 'stop' | 'ignoreEos' | 'adapter'> {

@@ -6,7 +6,7 @@ type Role = (typeof roles)[number]
 type Content = string | readonly WirePart[]
 
 /** The text of an item whose type has no schema here. */
-export type OtherMeaning =
+type OtherMeaning =
   /** `lost`: the places of unreadable content. */
   | { readonly type: 'message'; readonly role: Role; readonly content: Content; readonly lost: readonly string[] }
   | { readonly type: 'call'; readonly id: string; readonly name: string; readonly input: string }

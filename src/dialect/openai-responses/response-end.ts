@@ -4,7 +4,7 @@ import type { ResponseStatus } from '../../contract/store.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ResponseUsage, WireResponse } from './replies.ts'
 
-export type ResponseEnd = {
+type ResponseEnd = {
   readonly status: ResponseStatus
   readonly incomplete?: 'max_output_tokens' | 'content_filter'
 }

@@ -1,7 +1,7 @@
 import type { Forwarded } from '../../contract/request.ts'
 
 /** The fields of OpenAI's protocols that only the server behind a model can use. */
-export type ForwardedWire = {
+type ForwardedWire = {
   readonly user?: string | null | undefined
   readonly safety_identifier?: string | null | undefined
   readonly service_tier?: string | null | undefined

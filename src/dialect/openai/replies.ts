@@ -125,7 +125,7 @@ const batchUsage = object({
   total_tokens: number,
 })
 const batchError = object({ code: text, message: text, line: number.nullable(), param: text.nullable() })
-export const batchStates = [
+const batchStates = [
   'validating',
   'failed',
   'in_progress',

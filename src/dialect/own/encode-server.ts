@@ -26,7 +26,7 @@ export type ShownModel = {
   readonly servers?: readonly ServerReport[]
 }
 
-export type ShownServer = {
+type ShownServer = {
   readonly version: string
   readonly models: readonly ShownModel[]
   readonly loads: readonly LoadReport[]

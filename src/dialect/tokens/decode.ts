@@ -77,7 +77,7 @@ export function decodeTokenDecode(body: unknown): TokenCall<DetokenizeRequest> {
 }
 
 /** The form of the reply: vLLM's, or tokens with their pieces; otherwise ids. */
-export type TokenizeForm = { readonly isVllm: boolean; readonly withPieces: boolean }
+type TokenizeForm = { readonly isVllm: boolean; readonly withPieces: boolean }
 
 const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

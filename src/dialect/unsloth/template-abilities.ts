@@ -1,5 +1,5 @@
 /** The abilities of a model that its chat template shows, in Unsloth's words. */
-export type TemplateAbilities = {
+type TemplateAbilities = {
   readonly supports_reasoning: boolean
   /** Unsloth sets one even for models without reasoning. */
   readonly reasoning_style: 'enable_thinking' | 'reasoning_effort'

@@ -39,7 +39,6 @@ function collectNames(expression: Expression, names: string[]): void {
 
 type Rules = ReadonlyMap<string, Expression>
 
-/** A rule that was reached, and the names in it. */
 type Found = { readonly body: Expression; readonly names: readonly string[] }
 
 function reachable(rules: Rules, root: string, kept: Rules): Map<string, Found> {

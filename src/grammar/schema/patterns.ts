@@ -13,7 +13,6 @@ export const effortPerState = 30
 /** The strings under some conditions, and the conditions that were left out. */
 export type WrittenText = { readonly expression: Expression; readonly gaps: readonly Gap[] }
 
-/** The automata of the patterns of one grammar, each made once. */
 export class Patterns {
   readonly #book: RuleBook
   readonly #automata = new Map<string, Automaton | GrammarError>()

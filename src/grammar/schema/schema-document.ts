@@ -1,7 +1,6 @@
 import { GrammarError, type GrammarErrorKind } from '../rules/grammar-error.ts'
 import type { GrammarLimits } from '../rules/limits.ts'
 
-/** A schema object of a JSON document. */
 export type SchemaObject = { readonly [keyword: string]: unknown }
 export type Schema = SchemaObject | boolean
 

@@ -25,7 +25,6 @@ export function addBodyParsers(app: FastifyInstance, options: BodyReaderOptions)
   })
 }
 
-/** The refusal of a body whose content type is not JSON. */
 function otherType(sent: string | undefined): AppError {
   const problem = sent === undefined ? 'the body has no content type' : `the content type '${sent}' is not supported`
   return new AppError('unsupported-media-type', `${problem}; send JSON with 'content-type: application/json'`)

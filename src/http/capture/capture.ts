@@ -65,7 +65,6 @@ export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDep
   })
 }
 
-/** An id for use in a file name. */
 export function fileIdOf(requestId: string): string {
   return requestId.replace(/[^\w-]/g, '_').slice(0, 60)
 }

@@ -52,7 +52,6 @@ export function typeIn({ namespace }: Call): Model['type'] | undefined {
   return namespace === 'llm' || namespace === 'embedding' ? namespace : undefined
 }
 
-/** All models that the caller may use. */
 export async function listModels({ deps, principal }: Call): Promise<readonly Described[]> {
   await deps.models.refresh()
   return Promise.all(deps.models.list(principal).map(({ id }) => describe(deps, id, principal)))

@@ -151,7 +151,6 @@ function contentOf(reply: Reply, refTo: (schema: z.ZodType) => Json): Json {
 
 const uriOf = (id: string) => `#/components/schemas/${id}`
 
-/** The schemas of the document, by name. */
 class Schemas {
   readonly #bodies = new Map<string, Json>()
   readonly #replies = new Map<z.ZodType, string>(names)

@@ -31,7 +31,7 @@ const progress = object({
 })
 const done = object({})
 export const encodeBody: Body = { name: 'TokenEncodeRequest', schema: tokenEncodeSchema, fields: tokenEncodeFields }
-export const decodeBody: Body = { name: 'TokenDecodeRequest', schema: tokenDecodeSchema, fields: tokenDecodeFields }
+const decodeBody: Body = { name: 'TokenDecodeRequest', schema: tokenDecodeSchema, fields: tokenDecodeFields }
 
 export const tabby: Chapter = {
   tag: 'tabbyAPI',

@@ -58,7 +58,6 @@ export function addEndHeaders({ timings, unparsedCalls, isUnstored }: Generation
   if (isUnstored === true) reply.header('x-dragoman-stored', 'false')
 }
 
-/** The facts as fields of a log entry. */
 export function factFields({
   finishReasons,
   usage,

@@ -33,7 +33,7 @@ const summary = z.object({
   endedAtMs: z.number().optional(),
 })
 /** A stream without its bytes. */
-export type StreamSummary = Readonly<z.output<typeof summary>>
+type StreamSummary = Readonly<z.output<typeof summary>>
 
 const piece = z.object({ base64: z.string(), start: z.number(), next: z.number(), isDone: z.boolean() })
 /** A part of a stream of another process. */

@@ -72,7 +72,6 @@ function encodeToken(text: string): string {
   )
 }
 
-/** Adds the headers about a started generation. */
 export function addStartHeaders(
   { model, insteadOf, structured, preset, diverged, ignored, shortened }: StartEvent,
   call: Pick<DecodedCall, 'ignored' | 'nameOf'>,

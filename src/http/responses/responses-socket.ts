@@ -30,7 +30,6 @@ type SocketDeps = Watching &
     readonly memoryBytes: number
   }
 
-/** The sockets of `GET /v1/responses`. */
 export class ResponsesSockets {
   readonly #deps: SocketDeps
   readonly #open = new Set<OpenSocket>()

@@ -16,7 +16,6 @@ import type { Replying, Watching } from '../run/deps.ts'
 import { type OpenRun, openRun } from '../run/open-run.ts'
 import { addResponseHeaders, noteResponseEvent, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
 
-/** The handler of `POST /v1/responses`. */
 export function createResponseHandler(deps: Watching & Replying, service: ResponsesService) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const id = createResponseId()

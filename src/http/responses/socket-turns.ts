@@ -9,7 +9,6 @@ import type { Watching } from '../run/deps.ts'
 import { beginSpan, clientIdsOf, namesOf, stoppedBy } from '../run/open-run.ts'
 import { noteResponseEvent, unseenFields } from './stream-response.ts'
 
-/** The part of an accepted call that is noted. */
 type Accepted = {
   readonly parts: {
     readonly decoded: { readonly request: { readonly model: string }; readonly ignored: readonly string[] }

@@ -30,7 +30,6 @@ import type { KeptStreams } from '../reply/kept-streams.ts'
 import type { LimitReader } from '../reply/reply-headers.ts'
 import type { Metrics } from './metrics.ts'
 
-/** A file of the page, in the encodings in which it is kept. */
 export type PageFile = {
   readonly type: string
   readonly etag: string

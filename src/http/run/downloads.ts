@@ -5,7 +5,7 @@ import type { Principal } from '../../contract/principal.ts'
 import type { Lifecycle, LoadRequest } from '../../contract/server/lifecycle.ts'
 
 /** A download, which its caller does not wait for. Times are milliseconds of the epoch. */
-export type DownloadJob = {
+type DownloadJob = {
   readonly id: string
   readonly startedAtMs: number
   readonly state: 'downloading' | 'completed' | 'failed'

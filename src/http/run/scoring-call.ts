@@ -13,7 +13,6 @@ type Scoring<Result, Request> = {
 }
 type Scorer<Result, Request> = (request: Request, context: RequestContext) => Promise<Result & { readonly model: string }>
 
-/** The handler of calls that score texts. */
 export function createScoringHandler<Result, Request>(
   deps: Models & Watching,
   { decode, ranks = false, score }: Scoring<Result, Request>,

@@ -52,7 +52,6 @@ export function plainText(text: string): string {
   return translate(text, plain)
 }
 
-/** Whether the text has a foreign character. */
 export function isForeign(text: string): boolean {
   if (text.length > shortText) return lone.test(text)
   for (let index = 0; index < text.length; index += 1) {

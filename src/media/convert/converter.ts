@@ -10,7 +10,7 @@ import { isTurned } from './exif-rotation.ts'
 import { type FfmpegOptions, toFrames, toWav } from './ffmpeg.ts'
 import { RecentResults } from './recent-results.ts'
 
-export type ConverterOptions = {
+type ConverterOptions = {
   /** A name on PATH, or a path; absent: audio is not converted, and videos are not taken apart. */
   readonly ffmpeg?: string
   readonly maxPixels: number

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-export type ProgramRun = {
+type ProgramRun = {
   readonly command: string
   readonly args: readonly string[]
   readonly input: Uint8Array

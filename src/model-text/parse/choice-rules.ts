@@ -180,7 +180,7 @@ const turnTags: readonly DroppedTag[] = [
 ]
 
 /** Only the tags around a turn: for text without a format. */
-export const plainRules: TaggedRules = {
+const plainRules: TaggedRules = {
   type: 'tagged',
   reasoning: undefined,
   reasoningIsText: true,

@@ -6,7 +6,7 @@ import { maxHeldChars, type Reading, type TextFeed } from '../scan/text-feed.ts'
  * The meaning of a call's opening tag inside reasoning: the call was read (`call`); the tag is the first of this many characters of the
  * reasoning; or the reasoning ends in front of it, and it is text (`text`).
  */
-export type ThoughtVerdict = 'call' | 'text' | { readonly reasoningChars: number }
+type ThoughtVerdict = 'call' | 'text' | { readonly reasoningChars: number }
 
 /**
  * Decides whether calls in reasoning are made or only thought of. Models forget to close their reasoning in front of a call, and the

@@ -3,7 +3,6 @@ import { followedBy, type Reading, type TextFeed, upcoming } from './text-feed.t
 /** A tag that ends arguments. Inside a string it does so only in front of one of `before`, or at the end of the text. */
 export type EndMark = { readonly tag: string; readonly before: readonly string[] }
 
-/** End marks, prepared for searching. */
 export class EndMarks {
   /** The characters that a mark may begin with. */
   readonly firstChars: string

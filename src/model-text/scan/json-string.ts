@@ -4,7 +4,7 @@ import { ensure, maxHeldChars, peek, type Reading, type TextFeed, upcoming } fro
 const simpleEscapes = '"\\/bfnrt'
 
 /** How a string is read. */
-export type StringReading = {
+type StringReading = {
   readonly quote: string
   /** Receives the content of the JSON string, immediately after it was read. */
   out(text: string): void

@@ -59,7 +59,6 @@ export function propertyOf(declared: Declared, key: string): Declared {
   }))
 }
 
-/** The declaration of an array's items. */
 export function itemOf(declared: Declared): Declared {
   return findIn(declared, ({ items }) => ({ own: isObject(items) ? items : undefined }))
 }

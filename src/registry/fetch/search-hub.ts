@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts'
 import { requestHub } from './hugging-face.ts'
 
 /** A repository of GGUF files. */
-export type FoundRepository = {
+type FoundRepository = {
   readonly id: string
   readonly downloads: number
   readonly likes: number

@@ -8,7 +8,7 @@ import { partsOf } from '../names/split-model.ts'
 import { readModelsFolder } from './models-folder.ts'
 
 /** A model file that was fetched. */
-export type StoredModel = {
+type StoredModel = {
   /** The written source; for a URL, which the disk does not record, the path. */
   readonly source: string
   readonly path: string

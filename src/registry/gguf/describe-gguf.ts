@@ -18,7 +18,7 @@ export async function describeGguf(path: string): Promise<Described> {
   }
 }
 
-export function readDescription(begin: Buffer): FromHeader<Described> {
+function readDescription(begin: Buffer): FromHeader<Described> {
   return readHeader(begin, (cursor) => {
     const tensors = cursor.count(leastTensorBytes)
     const metadata = readMetadata(cursor)

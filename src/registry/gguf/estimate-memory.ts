@@ -28,7 +28,7 @@ export type MemorySettings = {
 }
 
 /** The parts of a model's memory that its file and its settings decide. */
-export type MemoryEstimate = {
+type MemoryEstimate = {
   /** Keys and values of all slots. */
   readonly contextBytes: number
   /** The checkpoints that slots keep, for recurrent layers and sliding windows. */

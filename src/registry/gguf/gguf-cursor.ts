@@ -56,7 +56,6 @@ export class GgufCursor {
     return this.#bytes.readUInt32LE(this.position - 4)
   }
 
-  /** The bytes of the next value of this length. */
   take(length: number): Buffer {
     this.skip(length)
     return this.#bytes.subarray(this.position - length, this.position)

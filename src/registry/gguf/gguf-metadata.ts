@@ -1,7 +1,7 @@
 import { type GgufCursor, Unreadable } from './gguf-cursor.ts'
 
 /** A value of the metadata. Lists of texts, and values too long to be facts, are represented by their length. */
-export type MetadataValue = number | boolean | string | readonly (number | boolean)[] | { readonly length: number }
+type MetadataValue = number | boolean | string | readonly (number | boolean)[] | { readonly length: number }
 
 export type Metadata = ReadonlyMap<string, MetadataValue>
 

@@ -6,7 +6,7 @@ import { leastTensorBytes, readTensor } from './gguf-size.ts'
 import { readFileHeader } from './read-file-header.ts'
 
 /** The bytes of a model's weights: of each layer, and the part of it that experts have; of the output; of the rest. */
-export type GgufWeights = {
+type GgufWeights = {
   readonly layers: readonly { readonly bytes: number; readonly expertBytes: number }[]
   readonly outputBytes: number
 }

@@ -9,7 +9,7 @@ export const officialReleases = 'https://api.github.com/repos/ggml-org/llama.cpp
 type Releases = { readonly source: string; readonly signal?: AbortSignal | undefined }
 
 /** Tags have letters, digits and dots: they become the names of folders. */
-export const versionPattern = /^[A-Za-z0-9][\w.-]*$/
+const versionPattern = /^[A-Za-z0-9][\w.-]*$/
 
 const responseTimeoutMs = 15_000
 const releaseSchema = z.object({

@@ -21,7 +21,7 @@ export type McpTarget =
       readonly guard?: Guard
     }
 
-export type ConnectOptions = {
+type ConnectOptions = {
   readonly timeoutMs: number
   /** Ends the attempt. */
   readonly signal: AbortSignal

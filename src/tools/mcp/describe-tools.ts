@@ -4,7 +4,7 @@ import type { ToolList } from './connection.ts'
 import { modelNames } from './tool-names.ts'
 
 /** A tool as models see it, and its name on its server. */
-export type DescribedTool = {
+type DescribedTool = {
   readonly name: string
   readonly ownName: string
   readonly description: string

@@ -8,7 +8,6 @@ import { ownEnvironment, podmanLaunch } from './podman.ts'
 import { runProgram } from './run-program.ts'
 import type { Launch, SandboxJob, SandboxProgram } from './sandbox.ts'
 
-/** How programs are isolated from this machine. */
 export type Isolation = {
   launch(job: SandboxJob): Launch
   /** Programs run as another user of this machine, without a user namespace. */

@@ -9,7 +9,7 @@ const tmpfs = 0x01021994
 const deleted = ' (deleted)\n'
 
 /** The size of files on disk that no longer have a name. */
-export type DeletedUse = {
+type DeletedUse = {
   readonly bytes: number
   /** Some files may be invisible: on their way in sockets, or in a process that hides from the server. */
   readonly isPartial: boolean

@@ -6,7 +6,7 @@ import { maxDepth, maxFiles, megabytes } from './limits.ts'
 const atOnce = 64
 
 /** The contents of a session's folder; measuring ends as soon as there is too much. */
-export type FolderUse = { readonly bytes: number; readonly tooMuch?: string }
+type FolderUse = { readonly bytes: number; readonly tooMuch?: string }
 
 /** A program may change the folder meanwhile: links are not followed, and names are looked up in open folders. */
 export async function measureFolder(folder: string, diskBytes: number): Promise<FolderUse> {

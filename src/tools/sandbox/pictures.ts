@@ -37,7 +37,6 @@ export async function findPictures(folder: string): Promise<Pictures> {
   return found
 }
 
-/** The names of new or changed pictures. */
 export function changedPictures(before: Pictures, after: Pictures): readonly string[] {
   return [...after]
     .filter(([name, state]) => before.get(name) !== state)

@@ -9,7 +9,7 @@ const settleMs = 500
 const userProcesses = 4096
 
 /** The podman of this machine, and the image whose programs are used. */
-export type Podman = {
+type Podman = {
   readonly podman: string
   readonly image: string
   readonly interpreter: string

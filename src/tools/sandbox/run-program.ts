@@ -6,7 +6,6 @@ import { maxOutputBytes } from './limits.ts'
 import { RunGroup } from './run-group.ts'
 import type { Launch } from './sandbox.ts'
 
-/** How a program ended, and what it wrote. */
 export type ProgramEnd = {
   readonly output: string
   /** Absent if the program was killed, or never started. */
@@ -16,7 +15,7 @@ export type ProgramEnd = {
 }
 
 /** `aborted` by the signal; or too much of something, in words. */
-export type EndReason = { readonly type: 'aborted' } | { readonly type: 'too-much'; readonly what: string }
+type EndReason = { readonly type: 'aborted' } | { readonly type: 'too-much'; readonly what: string }
 
 /** Watches a program: `tooMuch` is called repeatedly, and names what the program uses too much of. */
 export type ProgramWatch = {

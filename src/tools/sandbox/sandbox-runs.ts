@@ -13,7 +13,7 @@ import { Turns } from './turns.ts'
 import { watchUse } from './watch-use.ts'
 
 /** How one tool runs its programs. */
-export type RunSettings = {
+type RunSettings = {
   readonly isolation: Isolation
   readonly limits: SandboxLimits
   /** The time limit of a program, and also of its wait for a start. */

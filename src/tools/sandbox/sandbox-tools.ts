@@ -23,7 +23,7 @@ export type SandboxToolSettings = SandboxLimits & {
   readonly timeoutMs: number
 }
 
-export type SandboxToolsOptions = {
+type SandboxToolsOptions = {
   readonly python?: SandboxToolSettings
   readonly terminal?: SandboxToolSettings
   /** Where the folders of sessions are. */

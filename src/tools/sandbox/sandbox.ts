@@ -4,7 +4,6 @@ import type { GroupPlace } from './run-group.ts'
 /** A program of a model: Python, or commands of a shell. */
 export type SandboxProgram = { readonly language: 'python' | 'bash'; readonly code: string }
 
-/** The inputs of a program's run. */
 export type SandboxJob = {
   readonly program: SandboxProgram
   /** The session's folder on this machine: the only writable one. */

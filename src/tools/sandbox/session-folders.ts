@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { messageOf } from '../../contract/errors.ts'
 import type { ToolSession } from '../../contract/server-tool.ts'
 
-export type SessionFoldersOptions = {
+type SessionFoldersOptions = {
   readonly folder: string
   /** A session that was idle for this long is deleted. */
   readonly idleMs: number

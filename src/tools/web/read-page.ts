@@ -11,7 +11,7 @@ import { admits } from './sites.ts'
 export type HtmlPage = { readonly html: string; readonly url: string }
 export type MarkdownPage = { readonly markdown: string; readonly title: string }
 
-export type PageReading = {
+type PageReading = {
   /** Allows addresses that are not public. */
   readonly guard: Guard
   readonly threads: ThreadPool<HtmlPage, ThreadReply<MarkdownPage>>

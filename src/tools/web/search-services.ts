@@ -9,7 +9,7 @@ export type SearchService = {
   readonly apiKey?: string | undefined
 }
 
-export type SearchResult = { readonly url: string; readonly title: string; readonly snippet: string }
+type SearchResult = { readonly url: string; readonly title: string; readonly snippet: string }
 
 type HttpRequest = {
   readonly method: 'GET' | 'POST'

@@ -55,7 +55,6 @@ export const serverItemTypes = [
   'mcp_approval_response',
 ] as const
 
-/** One item of a tool that the server runs. */
 export type ServerItem = z.output<(typeof serverItems)[number]>
 type Called = Extract<ServerItem, { type: 'web_search_call' | 'code_interpreter_call' | 'mcp_call' }>
 

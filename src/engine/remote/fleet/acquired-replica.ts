@@ -12,7 +12,6 @@ export type AcquiredReplica = {
   readonly affinity?: AffinityOutcome
   /** The reply has begun: a half-open replica takes more requests from now on. */
   confirm(): void
-  /** Records what the replica says of its load. */
   reportLoad(load: LoadReport): void
   /** Records how many of the prompt's tokens the replica had cached. */
   learn(inputTokens: number, cachedTokens: number): void

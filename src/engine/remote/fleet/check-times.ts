@@ -23,7 +23,6 @@ export class CheckTimes<Endpoint extends PoolEndpoint> {
     this.#intervals = intervals
   }
 
-  /** Sets the number of endpoints. */
   set size(size: number) {
     this.#size = size
   }

@@ -10,13 +10,11 @@ export type PoolEndpoint = {
   readonly source?: string
 }
 
-/** The pool's state of one endpoint. */
 export type Member<Endpoint extends PoolEndpoint = PoolEndpoint> = {
   readonly endpoint: Endpoint
   /** Identifies it in the prefix memory. */
   readonly number: number
   readonly breaker: Breaker
-  /** Its current weight. */
   weight: number
   /** A probe was successful. */
   isKnown: boolean

@@ -4,7 +4,6 @@ import { compareSets, type SetChange } from '../endpoints/endpoint-set.ts'
 import type { EndpointSource, FoundEndpoint } from '../endpoints/source.ts'
 import type { Endpoint } from '../transport/client.ts'
 
-/** A change of the set of servers. */
 export type MemberChange = SetChange<Endpoint>
 
 type MembershipOptions = {

@@ -279,7 +279,6 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     })
   }
 
-  /** The endpoint gives nobody a token. */
   reportSilent(id: string, nowMs: number): void {
     this.#change(id, nowMs, (member) => {
       member.lastFailure = 'gives no tokens'

@@ -42,7 +42,7 @@ export function checkUpstream({ request, model, inputTokens }: CountedRequest, u
 }
 
 /** The media that an upstream reads, as far as known. */
-export function readsOf({ modalities, profile }: Upstream): Readonly<Record<MediaKind, boolean>> {
+function readsOf({ modalities, profile }: Upstream): Readonly<Record<MediaKind, boolean>> {
   return modalities === undefined ? profile.reads : { ...profile.reads, video: false, ...modalities }
 }
 

@@ -171,7 +171,7 @@ export function findsStops({ prompt }: Pick<GenerationRequest, 'prompt'>, { stop
 }
 
 /** The differences between servers with Responses. */
-export type ResponsesTraits = {
+type ResponsesTraits = {
   /** Encrypted reasoning may be requested of any model. */
   readonly encryptsAlways?: true
   /** Reads reasoning that it did not encrypt. */

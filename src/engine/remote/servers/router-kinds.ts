@@ -1,5 +1,5 @@
 /** Routers that get headers about a request. `auto` sends the headers of all kinds, `none` sends no headers. */
-export const routerKinds = ['auto', 'llm-d', 'vllm-router', 'sglang-router', 'smg', 'ray', 'dynamo', 'none'] as const
+const routerKinds = ['auto', 'llm-d', 'vllm-router', 'sglang-router', 'smg', 'ray', 'dynamo', 'none'] as const
 
 export type RouterKind = (typeof routerKinds)[number]
 

@@ -98,7 +98,7 @@ const patterns: readonly RegExp[] = [
 ]
 
 /** The limits that a request exceeds, according to the server. */
-export type SaidLimits = {
+type SaidLimits = {
   readonly overflow?: ContextOverflow
   /** The longest output that the server would accept with this prompt. */
   readonly mostOutputTokens?: number

@@ -1,6 +1,5 @@
 import { isObject } from '../../../base/json.ts'
 
-/** An object with unknown fields. */
 export type Loose = { readonly [key: string]: unknown }
 
 /** An object, but not an array. */

@@ -40,9 +40,9 @@ export type WireCall = {
   readonly arguments: string
 }
 
-export type WireProgress = Omit<EventOf<'prompt-progress'>, 'type'>
+type WireProgress = Omit<EventOf<'prompt-progress'>, 'type'>
 
-export type WireTimings = {
+type WireTimings = {
   readonly inputTokens: number
   readonly cachedTokens: number
   readonly outputTokens: number

@@ -25,7 +25,6 @@ export function readChunk(value: unknown, { stopField, choices }: ReadOptions): 
   }
 }
 
-/** The failure of a reply whose JSON is not an object. */
 export function notAnObject(): UpstreamError {
   return new UpstreamError({ type: 'malformed' }, 'the server behind this model sent something that is not a JSON object')
 }

@@ -7,7 +7,7 @@ import type { Progress, RetryState } from '../retry/retry-rule.ts'
 import type { Stop } from '../silence/silence.ts'
 
 /** One attempt of a request. It can be ended without ending the request. */
-export type MovableAttempt = {
+type MovableAttempt = {
   /** Fires with the request's signal, or when the request moves to another replica. */
   readonly signal: AbortSignal
   /** To be called at the first token. */

@@ -13,7 +13,6 @@ import { isTimeLimit } from './movable-attempt.ts'
 
 export type WatchDeps = { readonly observer?: FleetObserver | undefined; now(): number }
 
-/** The facts in the last events of a reply. */
 export type ReplyFacts = { readonly usage?: Usage; readonly finishReasons: readonly FinishReason[] }
 
 /** How an attempt ended. */
@@ -29,7 +28,7 @@ type WatchedTask = {
 }
 
 /** Reports the attempts at one request, one after the other, to metrics and traces. */
-export class WatchedAttempts {
+class WatchedAttempts {
   readonly #deps: WatchDeps
   readonly #task: WatchedTask
   #start: AttemptStart | undefined = undefined
@@ -102,7 +101,6 @@ function hostAt(endpoint: Endpoint): string {
   return host
 }
 
-/** Extracts the facts from the last events of a reply. */
 export function replyFacts(events: readonly EngineEvent[]): ReplyFacts {
   const usage = events.find((event) => event.type === 'usage')?.usage
   const finishReasons = events.flatMap((event) => (event.type === 'finish' ? [event.reason] : []))

@@ -15,7 +15,6 @@ export class RetryBudget {
   readonly #failed = new RecentCount()
   #open = 0
 
-  /** Records a request. */
   begin(nowMs: number): void {
     this.#requests.add(nowMs)
   }

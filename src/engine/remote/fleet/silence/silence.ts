@@ -203,7 +203,6 @@ export class Silence {
     return this.#signs.lastMs(replicaId) >= sinceMs
   }
 
-  /** The replica has left the fleet. */
   onLeft(replicaId: string): void {
     this.#signs.forget(replicaId)
     const watched = this.#watched.get(replicaId)

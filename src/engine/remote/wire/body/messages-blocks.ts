@@ -5,7 +5,6 @@ import type { ContentPart, MediaPart, OutputPart, ToolCallPart } from '../../../
 import { RawJson } from '../../transport/raw-json.ts'
 import { readOpaque } from './opaque.ts'
 
-/** A content block of Messages. */
 export type Block = Readonly<Record<string, unknown>> & { readonly type: string }
 
 /** The content of a user or of a tool's result. The protocol refuses empty texts, so they are left out. */

@@ -2,7 +2,7 @@
  * The data that a server wants back with a block of reasoning: the signature of Messages, the data of a redacted block, or an item of
  * Responses besides its text. Marked, because the next request may go to a server of another protocol, which must not see it.
  */
-export type Opaque = { readonly type: 'signature' | 'redacted' | 'thought'; readonly value: string }
+type Opaque = { readonly type: 'signature' | 'redacted' | 'thought'; readonly value: string }
 
 const types: readonly Opaque['type'][] = ['signature', 'redacted', 'thought']
 

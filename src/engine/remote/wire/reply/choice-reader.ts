@@ -33,7 +33,6 @@ type ChoiceContext = {
 
 type Finish = ReadFinish & { readonly stopSequence?: string }
 
-/** Reads one choice of a reply into events. */
 export class ChoiceReader {
   readonly #context: ChoiceContext
   readonly #choice: number

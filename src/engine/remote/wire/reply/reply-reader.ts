@@ -15,7 +15,7 @@ const none: readonly number[] = []
 /** The longest reply, in characters, that another server continues: it is sent to that server. */
 const maxContinuable = 1024 * 1024
 
-export type ReplyContext = {
+type ReplyContext = {
   readonly request: SentRequest
   readonly profile: Profile
   /** The number of choices in this reply, and the number of the first one. */
