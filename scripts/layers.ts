@@ -266,6 +266,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'bundles',
     'check',
     'config',
+    'dialect/own',
     'engine/llama',
     'lifecycle',
     'registry/*',

@@ -2,15 +2,9 @@ import { Ring } from '../base/ring.ts'
 import type { LoadSample } from '../contract/server/activity.ts'
 
 /** The totals since the server started, and the present load. */
-export type LoadReading = {
+export type LoadReading = Pick<LoadSample, 'ended' | 'failed' | 'running' | 'waiting' | 'modelBytes' | 'processBytes'> & {
   readonly inputTokens: number
   readonly outputTokens: number
-  readonly ended: number
-  readonly failed: number
-  readonly running: number
-  readonly waiting: number
-  readonly modelBytes: number
-  readonly processBytes: number
   /** The times of the requests that ended since the last reading, in milliseconds. */
   readonly firstTokenMs: readonly number[]
 }

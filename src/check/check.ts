@@ -1,6 +1,6 @@
 import { AppError } from '../contract/errors.ts'
 import type { Ask, Exchange, Server } from './probe/exchange.ts'
-import { type Area, areas, type Row, short, type Weight } from './probe/row.ts'
+import { areas, type Row, short } from './probe/row.ts'
 import { rows } from './rows.ts'
 import { type Judged, runRows, Sender } from './run.ts'
 import { survey } from './survey.ts'
@@ -20,13 +20,8 @@ export type CheckOptions = {
 }
 
 /** `absent`: the server says that it does not offer it. `unproven`: the reply may be right. `not-run`: the bounds of the run were reached. */
-export type CheckResult = {
-  readonly id: string
-  readonly area: Area
+export type CheckResult = Omit<Row, 'steps'> & {
   readonly outcome: 'holds' | 'finding' | 'absent' | 'unproven' | 'not-run'
-  readonly protocol: string
-  readonly weight: Weight
-  readonly feltBy: string
   /** Why, where it does not hold. */
   readonly why?: string
   /** The requests of a finding, and the start of each reply. */

@@ -1,8 +1,7 @@
 import type { OnTokensAfterCancel } from '../base/emit.ts'
 import type { OnPlaced } from './call-origin.ts'
 import type { AppError } from './errors.ts'
-import type { Principal } from './principal.ts'
-import type { Lane, OnLoading, OnQueued } from './scheduler.ts'
+import type { SchedulerRequest } from './scheduler.ts'
 import type { ServedModel } from './served-model.ts'
 import type { RequestTrace } from './tracing.ts'
 import type { RequestWatch } from './watch.ts'
@@ -19,16 +18,11 @@ export type CancelTarget = CancelKeys & { readonly replyIds: readonly string[] }
 export type RequestedCancel = CancelTarget & { readonly by: string; readonly isAdmin: boolean }
 
 /** Everything about a request except its content. Created once, on arrival. */
-export type RequestContext = {
-  /** Also the id of the reply. */
-  readonly id: string
-  readonly principal: Principal
+export type RequestContext = SchedulerRequest & {
   /** Resolved once: a later change of an alias does not affect the request. */
   readonly model: ServedModel
   /** Milliseconds of a monotonic clock. */
   readonly receivedAtMs: number
-  /** Aborted to end the request, with an `AppError` as reason. */
-  readonly signal: AbortSignal
   /** Called with tokens that were generated after `signal` was aborted. */
   readonly onTokensAfterCancel?: OnTokensAfterCancel
   /**
@@ -36,26 +30,16 @@ export type RequestContext = {
    */
   readonly onWorkEnded?: () => void
   readonly trace?: RequestTrace
-  /** The client's name for its session; several conversations may share one. */
-  readonly session?: string
   /** The version of the model that the caller wants; absent: any. */
   readonly version?: string
   /** The client gets the reply when it is complete. */
   readonly isWhole?: true
-  /** The urgency; absent: `interactive`. */
-  readonly lane?: Lane
-  /** Called when an interactive request waits for its slot; absent: it keeps it. */
-  readonly onWanted?: () => void
   /** The batch whose line it is. */
   readonly batch?: string
-  readonly onQueued?: OnQueued
   /** Ends the request with this error when it reaches a time limit. */
   readonly onLimit?: (error: AppError) => void
-  readonly onLoading?: OnLoading
   /** Called with the id of another model that serves the request from now on. */
   readonly onModel?: (id: string) => void
-  /** The signal of the whole request, if `signal` covers only one attempt. */
-  readonly whole?: AbortSignal
   readonly onPlaced?: OnPlaced
   /** Absent: nobody can watch it. */
   readonly watch?: RequestWatch

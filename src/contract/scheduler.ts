@@ -23,12 +23,14 @@ export type SchedulerLoad = {
 
 /** The part of a request that schedulers read; a `RequestContext` has all of it. */
 export type SchedulerRequest = {
+  /** Also the id of the reply. */
   readonly id: string
   readonly principal: Principal
+  /** Aborted to end the request, with an `AppError` as reason. */
   readonly signal: AbortSignal
   /** The signal of the whole request, if `signal` covers one attempt: all attempts count as one. Absent: `signal`. */
   readonly whole?: AbortSignal
-  /** Requests of one caller take turns by session. */
+  /** The client's name for its session, which several conversations may share; requests of one caller take turns by session. */
   readonly session?: string
   /** Absent: `interactive`. */
   readonly lane?: Lane

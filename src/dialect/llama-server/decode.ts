@@ -1,5 +1,5 @@
-import type { NameOf } from '../../contract/field.ts'
-import { type GenerationRequests, type Prompt, plainRequest } from '../../contract/request.ts'
+import type { DecodedCall } from '../../contract/dialect.ts'
+import { type Prompt, plainRequest } from '../../contract/request.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import type { CommonWire } from '../openai/common-schema.ts'
 import { decodeCommon, outputLimits } from '../openai/decode-common.ts'
@@ -17,9 +17,7 @@ import { completionFields, infillFields } from './fields.ts'
 import { type CompletionWire, completionSchema, type InfillWire, infillSchema, type WirePrompt } from './schema.ts'
 
 /** A request in canonical form, one for each prompt, and the options of its reply. */
-export type DecodedLlamaCompletion = {
-  readonly requests: GenerationRequests
-  readonly stream: boolean
+export type DecodedLlamaCompletion = Pick<DecodedCall, 'requests' | 'stream' | 'ignored' | 'nameOf'> & {
   /** Each chunk of the stream has the timings so far. */
   readonly timingsPerToken: boolean
   /** The reply is an array. */
@@ -29,8 +27,6 @@ export type DecodedLlamaCompletion = {
   /** The text of each prompt, which the reply repeats; empty for token ids. */
   readonly prompts: readonly string[]
   readonly responseFields: readonly string[] | undefined
-  readonly ignored: readonly string[]
-  readonly nameOf: NameOf
 }
 
 const nested = indexFields(nestedConstraintFields)

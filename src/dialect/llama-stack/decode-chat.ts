@@ -1,5 +1,6 @@
-import type { CanonicalPath, NameOf } from '../../contract/field.ts'
-import { type GenerationRequests, plainChat, type ToolUse } from '../../contract/request.ts'
+import type { DecodedCall } from '../../contract/dialect.ts'
+import type { CanonicalPath } from '../../contract/field.ts'
+import { plainChat, type ToolUse } from '../../contract/request.ts'
 import { bodyReader } from '../wire/body-reader.ts'
 import { indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
@@ -14,13 +15,7 @@ import { writeToolPrompt } from './tool-prompt.ts'
 import { decodeToolgroups } from './toolgroups.ts'
 
 /** Requests in canonical form: one, or one for each item of a batch. */
-export type DecodedRequests = {
-  readonly requests: GenerationRequests
-  readonly stream: boolean
-  readonly ignored: readonly string[]
-  /** The client's name for a path of a request. */
-  readonly nameOf: NameOf
-}
+export type DecodedRequests = Pick<DecodedCall, 'requests' | 'stream' | 'ignored' | 'nameOf'>
 
 const nested = indexFields(nestedFields)
 const readChat = bodyReader(chatSchema, chatFields, unknownKeys(chatSchema, nested))

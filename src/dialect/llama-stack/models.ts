@@ -1,16 +1,9 @@
-import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
+import type { EngineState, ModelKind } from '../../contract/engine.ts'
+import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import type { Provider, Routes, StackModel, StackModelList } from './replies.ts'
 
 /** A model as llama-stack's routes list it. */
-export type StackModelEntry = {
-  readonly id: string
-  readonly createdAtMs: number
-  readonly contextLength?: number
-  readonly kind?: ModelKind
-  readonly state: EngineState
-  /** The replicas of a remote model. */
-  readonly servers?: readonly ServerReport[]
-}
+export type StackModelEntry = Pick<ModelSummary, 'id' | 'createdAtMs' | 'contextLength' | 'kind' | 'state' | 'servers'>
 
 /** The purpose of a model, in llama-stack's words; other purposes have no word there. */
 const modelTypes: Readonly<Record<ModelKind, StackModel['model_type']>> = {

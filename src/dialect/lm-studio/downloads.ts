@@ -2,7 +2,8 @@ import type { AppError } from '../../contract/errors.ts'
 import { encodeLmStudioError } from './errors.ts'
 import type { Download } from './replies.ts'
 
-type Job = {
+/** A download, which its caller does not wait for. Times are milliseconds of the epoch. */
+export type DownloadJob = {
   readonly id: string
   readonly startedAtMs: number
   readonly state: 'downloading' | 'completed' | 'failed'
@@ -15,7 +16,7 @@ type Job = {
 
 /** A download in progress, or ended; `nowMs` is the time of the epoch. */
 export function encodeDownload(
-  { id, state, startedAtMs, doneBytes, totalBytes, endedAtMs, error }: Job,
+  { id, state, startedAtMs, doneBytes, totalBytes, endedAtMs, error }: DownloadJob,
   nowMs: number,
 ): Download {
   const seconds = ((endedAtMs ?? nowMs) - startedAtMs) / 1000

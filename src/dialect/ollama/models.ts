@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { EngineFacts, ModelKind } from '../../contract/engine.ts'
+import type { EngineFacts } from '../../contract/engine.ts'
+import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import { taggedName } from './names.ts'
 import type { ModelDetails, OllamaLoaded, OllamaShown, OllamaTags } from './replies.ts'
@@ -8,14 +9,7 @@ import type { ModelDetails, OllamaLoaded, OllamaShown, OllamaTags } from './repl
 export const apiVersion = '0.30.0'
 
 /** A model as Ollama's routes show it. */
-export type OllamaModel = {
-  readonly id: string
-  readonly aliases: readonly string[]
-  readonly createdAtMs: number
-  /** Tokens of a request, prompt and output together. */
-  readonly contextLength?: number
-  /** The purpose that a server names which lists it. */
-  readonly kind?: ModelKind
+export type OllamaModel = Pick<ModelSummary, 'id' | 'aliases' | 'createdAtMs' | 'contextLength' | 'kind'> & {
   readonly facts: Pick<EngineFacts, 'embeddingLength' | 'infills' | 'onlyEmbeds' | 'modalities' | 'chatTemplate'>
   readonly file?: ModelFileFacts
   /** The abilities of its chat template, or of the server that runs it. */

@@ -1,6 +1,6 @@
+import type { DecodedCall } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { NameOf } from '../../contract/field.ts'
-import { type GenerationRequests, type Prompt, plainRequest } from '../../contract/request.ts'
+import { type Prompt, plainRequest } from '../../contract/request.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
@@ -31,19 +31,14 @@ const completionNames = {
 } as const
 
 /** A text completion request in canonical form, one request per prompt, and the options of its reply. */
-export type DecodedCompletion = {
-  readonly requests: GenerationRequests
+export type DecodedCompletion = Pick<DecodedCall, 'requests' | 'stream' | 'ignored' | 'nameOf'> & {
   /** The prefix of the text of each prompt's choices; empty if the engine reports the prompt's tokens. */
   readonly echoes: readonly string[]
   /** The reply contains the log-probabilities of the prompt, whose tokens may be missing from its text. */
   readonly promptLogprobs?: { readonly isTextHidden: boolean }
-  readonly stream: boolean
   readonly includeUsage: boolean
   /** Each chunk of the stream has the timings so far. */
   readonly timingsPerToken: boolean
-  readonly ignored: readonly string[]
-  /** The client's name for a path of the first request. */
-  readonly nameOf: NameOf
 }
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot serve completely. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { DecodedCall } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { NameOf } from '../../contract/field.ts'
 import { type GenerationRequest, type GenerationRequests, plainChat, plainRequest } from '../../contract/request.ts'
 import type { FormPart } from '../../contract/services.ts'
 import { bodyReader } from '../wire/body-reader.ts'
@@ -32,16 +32,13 @@ const schema = looseObject({
 const readFields = bodyReader(schema, transcriptionFields)
 
 /** A transcription in canonical form, and the options of its reply. */
-export type DecodedSpeech = {
+export type DecodedSpeech = Pick<DecodedCall, 'stream' | 'ignored' | 'nameOf'> & {
   /** One for each piece of the recording, in order. */
   readonly requests: GenerationRequests
   readonly format: 'json' | 'text' | 'verbose_json'
-  readonly stream: boolean
   readonly language?: string
   /** Absent where the header of the file does not say it. */
   readonly durationMs?: number
-  readonly ignored: readonly string[]
-  readonly nameOf: NameOf
 }
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a request that cannot be served completely. */

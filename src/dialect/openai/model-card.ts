@@ -1,16 +1,13 @@
+import type { EngineFacts } from '../../contract/engine.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import type { CacheType, LoadSettings } from '../../contract/server/lifecycle.ts'
 import { encodeModel, type ModelEntry } from './models.ts'
 import type { ModelCard, Props } from './replies.ts'
 
 /** Details of one model that lists leave out. */
-export type ModelFacts = {
+export type ModelFacts = Pick<EngineFacts, 'contextLength' | 'chatTemplate' | 'sampling' | 'modalities'> & {
   readonly slots: number
-  readonly contextLength?: number
-  readonly chatTemplate?: string
   readonly templateName?: string
-  readonly sampling?: Sampling
-  readonly modalities?: { readonly image: boolean; readonly audio: boolean; readonly video?: boolean }
 }
 
 type Server = { readonly build: string; readonly models?: number }

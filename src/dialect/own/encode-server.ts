@@ -1,29 +1,23 @@
-import type { Device, EngineState, ServerReport } from '../../contract/engine.ts'
+import type { Device, ServerReport } from '../../contract/engine.ts'
 import type { ResidencyStatus } from '../../contract/residency.ts'
 import type { SchedulerLoad } from '../../contract/scheduler.ts'
+import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import type { LoadReport } from '../../contract/server/lifecycle.ts'
 import type { WireModel, WireReplica, WireServer } from './replies.ts'
 
 /** A model as `GET /api/server` shows it. */
-export type ShownModel = {
-  readonly id: string
-  readonly aliases: readonly string[]
-  readonly state: EngineState
+export type ShownModel = Pick<ModelSummary, 'id' | 'aliases' | 'state' | 'contextLength' | 'runsOn' | 'servers'> & {
   readonly load: SchedulerLoad
-  readonly contextLength?: number
   readonly trainedContextLength?: number
   /** Its abilities in Ollama's terms. */
   readonly abilities: readonly string[]
   /** The kind of its engine. */
   readonly engine?: string
-  /** What runs it in the place of that engine, and why. */
-  readonly runsOn?: string
   /** Added by a load; an unload removes it. */
   readonly isAdded?: true
   readonly quantization?: string
   readonly fileBytes?: number
   readonly resident?: ResidencyStatus
-  readonly servers?: readonly ServerReport[]
 }
 
 type ShownServer = {

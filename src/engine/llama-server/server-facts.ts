@@ -1,13 +1,12 @@
 import { z } from 'zod'
+import type { EngineFacts } from '../../contract/engine.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 
 /** The facts of a running llama-server's model. */
-export type ServerFacts = {
-  readonly contextLength?: number
-  readonly trainedContextLength?: number
-  readonly vocabularySize?: number
-  readonly embeddingLength?: number
-  readonly chatTemplate?: string
+export type ServerFacts = Pick<
+  EngineFacts,
+  'contextLength' | 'trainedContextLength' | 'vocabularySize' | 'embeddingLength' | 'chatTemplate'
+> & {
   readonly readsImages: boolean
   readonly readsAudio: boolean
   readonly readsVideo: boolean

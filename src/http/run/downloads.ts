@@ -3,17 +3,7 @@ import { randomHex } from '../../base/random-hex.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { Principal } from '../../contract/principal.ts'
 import type { Lifecycle, LoadRequest } from '../../contract/server/lifecycle.ts'
-
-/** A download, which its caller does not wait for. Times are milliseconds of the epoch. */
-type DownloadJob = {
-  readonly id: string
-  readonly startedAtMs: number
-  readonly state: 'downloading' | 'completed' | 'failed'
-  readonly doneBytes: number
-  readonly totalBytes: number
-  readonly endedAtMs?: number
-  readonly error?: AppError
-}
+import type { DownloadJob } from '../../dialect/lm-studio/downloads.ts'
 
 const maxJobs = 100
 

@@ -4,7 +4,8 @@ import type { Declared } from '../scan/schema-types.ts'
 import { maxHeldChars, type Reading, type TextFeed } from '../scan/text-feed.ts'
 import { findTool, undeclaredName } from './find-tool.ts'
 
-type WriterOptions = {
+/** What a reader of calls has to know of its request. */
+export type WriterOptions = {
   /** The tools that may be called. */
   readonly tools: readonly FunctionTool[]
   readonly declared: readonly FunctionTool[]

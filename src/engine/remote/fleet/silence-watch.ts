@@ -2,23 +2,20 @@ import type { Logger } from 'pino'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 import { runCheck } from './health-check.ts'
-import { Silence, type SilentRequest, silenceTickMs, type WatchedRequest } from './silence/silence.ts'
+import { Silence, type SilenceOptions, type SilentRequest, silenceTickMs, type WatchedRequest } from './silence/silence.ts'
 
-type SilenceWatchOptions = Omit<Parameters<typeof runCheck<Endpoint>>[0], 'pool' | 'timeoutMs'> & {
-  /** The model's name in the log. */
-  readonly model: string
-  readonly log: Logger
-  readonly stopped: AbortSignal
-  readonly stalledMs: number
-  isEjected(replicaId: string): boolean
-  onMute(replicaId: string): void
-  readonly client: Pick<UpstreamClient, 'metrics'>
-  /** The names of the metrics that change while the engine of a replica works. */
-  workMetricsOf(replicaId: string): readonly string[] | undefined
-  report(replicaId: string, isOk: boolean): void
-  /** Uses the replica only if no other may be used. */
-  avoid(replicaId: string, untilMs: number): void
-}
+type SilenceWatchOptions = Omit<Parameters<typeof runCheck<Endpoint>>[0], 'pool' | 'timeoutMs'> &
+  Pick<SilenceOptions, 'stalledMs' | 'isEjected' | 'onMute' | 'report'> & {
+    /** The model's name in the log. */
+    readonly model: string
+    readonly log: Logger
+    readonly stopped: AbortSignal
+    readonly client: Pick<UpstreamClient, 'metrics'>
+    /** The names of the metrics that change while the engine of a replica works. */
+    workMetricsOf(replicaId: string): readonly string[] | undefined
+    /** Uses the replica only if no other may be used. */
+    avoid(replicaId: string, untilMs: number): void
+  }
 
 /** A busy server may be late. One that is silent for longer, three times in a row, is lost. */
 const silentAfterMs = 2500

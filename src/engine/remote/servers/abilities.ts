@@ -14,7 +14,7 @@ export type Abilities = Partial<
   readonly usageInStreams?: boolean
 }
 
-type ProbedServer = {
+export type ProbedServer = {
   readonly client: UpstreamClient
   readonly endpoint: Endpoint
   /** Its name for the model. */

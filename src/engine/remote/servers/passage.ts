@@ -1,7 +1,7 @@
-import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { readStream } from '../transport/read-reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import { readChunk } from '../transport/wire-reply.ts'
+import type { ProbedServer } from './abilities.ts'
 import type { ConstraintField, Profile } from './profile.ts'
 
 /** The features that a router was observed to pass on to its engines, or to drop. Absent: the replies do not show it. */
@@ -16,13 +16,7 @@ export type Passage = {
 }
 
 /** A router, and the profile of the engines behind it. */
-type Probed = {
-  readonly client: UpstreamClient
-  readonly endpoint: Endpoint
-  readonly model: string
-  readonly profile: Profile
-  readonly signal: AbortSignal
-}
+type Probed = ProbedServer & { readonly profile: Profile }
 
 const path = '/chat/completions'
 const messages = [{ role: 'user', content: 'Say hello.' }]

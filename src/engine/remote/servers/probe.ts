@@ -5,6 +5,7 @@ import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { shortened } from '../transport/error-message.ts'
 import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
+import type { ProbedServer } from './abilities.ts'
 import { askForModels, contextLengthOf, isLength, isNamed } from './list-models.ts'
 import { type ProfileName, type Protocol, profileNames } from './profile.ts'
 import { profileIn, protocolOf } from './protocols.ts'
@@ -243,13 +244,6 @@ function readCapabilities(value: unknown): Discovery['modalities'] {
   return { image: can('image_input'), audio: false, file: can('pdf_input') }
 }
 
-type Server = {
-  readonly client: UpstreamClient
-  readonly endpoint: Endpoint
-  readonly model: string
-  readonly signal: AbortSignal
-}
-
 /** The routes of conversations, the most common one first. */
 const routes: readonly { readonly protocol: Protocol; readonly path: string }[] = [
   { protocol: 'chat', path: '/chat/completions' },
@@ -259,13 +253,13 @@ const routes: readonly { readonly protocol: Protocol; readonly path: string }[] 
 ]
 
 /** The first protocol that a server has a route for, found by a request without messages. Chat completions if no route is found. */
-export async function findProtocol(server: Server): Promise<Protocol> {
+export async function findProtocol(server: ProbedServer): Promise<Protocol> {
   for (const { protocol, path } of routes) if (await hasRoute(server, protocol, path)) return protocol
   return 'chat'
 }
 
 /** Whether a server refuses an incomplete request for another reason than a missing route. */
-async function hasRoute({ client, endpoint, model, signal }: Server, protocol: Protocol, path: string): Promise<boolean> {
+async function hasRoute({ client, endpoint, model, signal }: ProbedServer, protocol: Protocol, path: string): Promise<boolean> {
   const { head } = profileIn('openai', protocol)
   try {
     await client.ask(endpoint, { method: 'POST', path, body: { model }, head }, signal)

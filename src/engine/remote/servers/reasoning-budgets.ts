@@ -1,19 +1,15 @@
-import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import type { Abilities } from './abilities.ts'
+import type { Abilities, ProbedServer } from './abilities.ts'
 
 const field = 'reasoning_budget_tokens'
 
-type Server = {
-  readonly client: UpstreamClient
-  readonly endpoint: Endpoint
-  /** Its name for the model. */
-  readonly model: string
-  readonly signal: AbortSignal
-}
-
 /** Whether a llama-server limits reasoning: if it knows the field, its refusal of an invalid budget names the field. */
-export async function askOfBudgets({ client, endpoint, model, signal }: Server): Promise<Pick<Abilities, 'reasoningBudget'>> {
+export async function askOfBudgets({
+  client,
+  endpoint,
+  model,
+  signal,
+}: ProbedServer): Promise<Pick<Abilities, 'reasoningBudget'>> {
   // Without the field, this is an empty completion.
   const body = { model, prompt: '', n_predict: 0, cache_prompt: false, [field]: -2 }
   try {

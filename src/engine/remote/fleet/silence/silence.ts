@@ -37,7 +37,8 @@ export type WatchedRequest = {
   ended(stop?: Stop): boolean
 }
 
-type SilenceOptions = {
+/** How silent requests are watched. */
+export type SilenceOptions = {
   /** Milliseconds of a monotonic clock. */
   now(): number
   isEjected(replicaId: string): boolean

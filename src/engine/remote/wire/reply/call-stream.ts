@@ -1,5 +1,6 @@
 import type { EngineEvent, GeneratedToken } from '../../../../contract/event.ts'
 import type { FunctionTool } from '../../../../contract/request.ts'
+import type { WriterOptions } from '../../../../model-text/formats/call-writer.ts'
 import { findTool, undeclaredName } from '../../../../model-text/formats/find-tool.ts'
 import { CallArguments, isEmptyObject } from '../../../../model-text/parse/call-arguments.ts'
 import { UpstreamError } from '../../transport/upstream-error.ts'
@@ -10,15 +11,9 @@ const maxCalls = 1024
 const maxOpen = 128
 const maxLength = 8 * 1024 * 1024
 
-type CallOptions = {
-  /** The tools that may be called. */
-  readonly tools: readonly FunctionTool[]
-  readonly declared: readonly FunctionTool[]
+type CallOptions = Pick<WriterOptions, 'tools' | 'declared' | 'parallel' | 'makeCallId'> & {
   /** The treatment of calls to other tools: as text, as a call nevertheless, or, with `dropped`, as nothing if the tool is declared. */
   readonly others: 'text' | 'calls' | 'dropped'
-  /** False: calls after the first are dropped. */
-  readonly parallel: boolean
-  makeCallId(): string
 }
 
 type OpenCall = {
