@@ -16,7 +16,6 @@ const flagBytes = 1024
 /** The place of a token in the pass that was just computed, whose logits can be read until the next pass. */
 export type LogitIndex = number & { readonly __brand: 'logit index' }
 
-/** Interrupts the pass that a context computes. */
 export type Interrupt = {
   /** Makes this pass, and every later one until `lower`, fail at its next operation. */
   raise(): void
@@ -45,7 +44,6 @@ export type VectorDecoding = {
   readonly isCausal: boolean
 }
 
-/** The part of a sequence that passes change. */
 type Member = {
   readonly id: number
   readonly nextTokenIndex: number
