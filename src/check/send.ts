@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseJson } from '../base/json.ts'
-import { SseDecoder } from '../base/sse-decoder.ts'
+import { SseDecoder } from '../base/text/sse-decoder.ts'
 import { messageOf } from '../contract/errors.ts'
 import type { Ask, Exchange, Meanwhile, StreamEvent } from './probe/exchange.ts'
 

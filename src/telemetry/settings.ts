@@ -1,4 +1,4 @@
-import { decodeUri } from '../base/decode-uri.ts'
+import { decodeUri } from '../base/text/decode-uri.ts'
 /** How spans are recorded and where they are sent. */
 export type TracingSettings = {
   readonly url: string

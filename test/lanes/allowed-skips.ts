@@ -5,7 +5,7 @@ export const allowedSkips: readonly AllowedSkips[] = [
   {
     why: 'data of others (../shared/vectors) is not beside the checkout',
     tests: [
-      'src/base/sse-decoder.test.ts > the torture vectors',
+      'src/base/text/sse-decoder.test.ts > the torture vectors',
       'src/engine/remote/responses-upstream.test.ts > the recorded call of a custom tool',
       'src/engine/remote/wire/reply/recorded-messages.test.ts',
       'src/engine/remote/wire/reply/torture.test.ts',

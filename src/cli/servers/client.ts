@@ -1,5 +1,5 @@
 import { printable } from '../../app/log/printable.ts'
-import { SseDecoder } from '../../base/sse-decoder.ts'
+import { SseDecoder } from '../../base/text/sse-decoder.ts'
 import { networkReason } from '../../canonical/failure-reason.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import { commandName } from '../terminal/command-name.ts'

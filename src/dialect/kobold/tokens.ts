@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { DetokenizeRequest, TokenizeRequest } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { bodyReader } from '../wire/body-reader.ts'
 import { used } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
+import { bodyReader } from '../wire/validate.ts'
 import { flag, tokenIdList } from '../wire/wire-types.ts'
 
 type Call<Request> = { readonly request: Request; readonly ignored: readonly string[]; readonly nameOf: NameOf }

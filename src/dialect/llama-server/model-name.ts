@@ -1,7 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
-import { bodyReader } from '../wire/body-reader.ts'
 import { type Field, used } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
+import { bodyReader } from '../wire/validate.ts'
 import { nonEmptyText } from '../wire/wire-types.ts'
 
 export const modelNameSchema = looseObject({ model: nonEmptyText })

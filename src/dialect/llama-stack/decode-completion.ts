@@ -1,6 +1,6 @@
-import { bodyReader } from '../wire/body-reader.ts'
 import { indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
+import { bodyReader } from '../wire/validate.ts'
 import { requestPerItem, withModelId } from './batch.ts'
 import type { DecodedRequests } from './decode-chat.ts'
 import { decodeCommon } from './decode-common.ts'

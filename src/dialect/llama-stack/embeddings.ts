@@ -1,7 +1,7 @@
 import type { EmbedRequest, EmbedResult } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { bodyReader } from '../wire/body-reader.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
+import { bodyReader } from '../wire/validate.ts'
 import { decodeText } from './decode-content.ts'
 import { embeddingsFields } from './fields.ts'
 import type { StackEmbeddings } from './replies.ts'

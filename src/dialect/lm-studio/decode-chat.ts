@@ -1,8 +1,8 @@
 import { AppError } from '../../contract/errors.ts'
 import type { JsonObject } from '../../contract/request.ts'
-import { bodyReader } from '../wire/body-reader.ts'
 import { indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
+import { bodyReader } from '../wire/validate.ts'
 import { chatFields } from './fields.ts'
 import { type ChatWire, chatSchema, type Integration } from './schema.ts'
 

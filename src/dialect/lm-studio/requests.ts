@@ -1,7 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { LoadRequest, LoadSettings, ModelWanted } from '../../contract/server/lifecycle.ts'
-import { bodyReader } from '../wire/body-reader.ts'
+import { bodyReader } from '../wire/validate.ts'
 import { downloadFields, loadFields, unloadFields } from './fields.ts'
 import { downloadSchema, loadSchema, unloadSchema } from './schema.ts'
 

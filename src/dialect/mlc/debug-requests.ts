@@ -1,6 +1,6 @@
-import { bodyReader } from '../wire/body-reader.ts'
 import { type Field, used } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
+import { bodyReader } from '../wire/validate.ts'
 import { nonEmptyText } from '../wire/wire-types.ts'
 
 /** The body of MLC-LLM's `POST /debug/…`. */

@@ -1,7 +1,7 @@
 import type { KeepLoaded } from '../../contract/dialect.ts'
 import type { EmbedRequest, EmbedResult } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { bodyReader } from '../wire/body-reader.ts'
+import { bodyReader } from '../wire/validate.ts'
 import { embeddingsFields, embedFields } from './fields.ts'
 import { keepLoadedBy } from './keep-alive.ts'
 import type { OllamaEmbed, OllamaEmbedding } from './replies.ts'

@@ -10,10 +10,10 @@ import { refusePromptLogprobsInStream } from '../openai/logprobs/prompt-logprobs
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { decodeProgress } from '../openai/times/running-fields.ts'
-import { bodyReader } from '../wire/body-reader.ts'
 import { nameField } from '../wire/field-names.ts'
 import { indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
+import { bodyReader } from '../wire/validate.ts'
 import { completionFields, defaultMaxTokens } from './fields.ts'
 import { type CompletionWire, completionRequestSchema } from './schema.ts'
 

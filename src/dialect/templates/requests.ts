@@ -1,7 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import { pickSpelling } from '../openai/spelling.ts'
-import { bodyReader } from '../wire/body-reader.ts'
 import { looseObject } from '../wire/first-fault.ts'
+import { bodyReader } from '../wire/validate.ts'
 import { nonEmptyText } from '../wire/wire-types.ts'
 import { templateSwitchFields, templateUnloadFields } from './fields.ts'
 import type { Templates } from './replies.ts'

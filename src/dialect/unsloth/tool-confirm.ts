@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import { bodyReader } from '../wire/body-reader.ts'
 import { type Field, informational, used } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
+import { bodyReader } from '../wire/validate.ts'
 import { flag, text } from '../wire/wire-types.ts'
 
 const words = 'a string of 1 to 256 characters'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import { type FieldIndex, refusals } from './field-table.ts'
+import { checkFields, type Field, type FieldIndex, indexFields, refusals } from './field-table.ts'
 import { joinFaults } from './invalid.ts'
 import { preview } from './preview.ts'
 
@@ -24,6 +24,24 @@ export function validate<S extends z.ZodType>(schema: S, body: unknown, fields?:
     joinFaults([...faults, ...refused].map(({ message }) => message)),
     first !== undefined && first.path.length > 0 ? { param: formatPath(first.path) } : {},
   )
+}
+
+type ReadBody<Wire> = { readonly wire: Wire; readonly ignored: string[] }
+
+/**
+ * Makes a reader of the bodies of a route. It throws as `validate` and `checkFields` do. `ignored`: the unknown fields, and what `inside`
+ * finds in the objects of the body.
+ */
+export function bodyReader<S extends z.ZodType<object>>(
+  schema: S,
+  fields: readonly Field[],
+  inside: (body: unknown) => readonly string[] = () => [],
+): (body: unknown) => ReadBody<z.output<S>> {
+  const index = indexFields(fields)
+  return (body) => {
+    const wire = validate(schema, body, index)
+    return { wire, ignored: [...checkFields(index, wire), ...inside(body)] }
+  }
 }
 
 /** The faults of a body that a schema refuses: the first of each field, with its path, the expected and the actual value. */

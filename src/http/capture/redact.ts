@@ -1,5 +1,5 @@
-import { decodeUri } from '../../base/decode-uri.ts'
 import { isObject } from '../../base/json.ts'
+import { decodeUri } from '../../base/text/decode-uri.ts'
 
 const hidden = '***'
 

@@ -4,7 +4,7 @@ import type { Declared } from '../scan/schema-types.ts'
 import { maxHeldChars, type Reading, type TextFeed } from '../scan/text-feed.ts'
 import { findTool, undeclaredName } from './find-tool.ts'
 
-/** What a reader of calls has to know of its request. */
+/** The part of a request that readers of calls need. */
 export type WriterOptions = {
   /** The tools that may be called. */
   readonly tools: readonly FunctionTool[]

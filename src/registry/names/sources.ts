@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import { decodeUri } from '../../base/decode-uri.ts'
+import { decodeUri } from '../../base/text/decode-uri.ts'
 import { AppError } from '../../contract/errors.ts'
 import { builtinFile, builtinFileNames } from './builtin-model.ts'
 import { findCatalogued, relatedShortNames } from './catalogue.ts'

@@ -1,4 +1,4 @@
-import { decodeUri } from '../../base/decode-uri.ts'
+import { decodeUri } from '../../base/text/decode-uri.ts'
 import type { SiteRules, WebTerms } from '../../contract/request.ts'
 
 /** The rules for search results, or for pages to read; each falls back to the other. */

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { decodeUri } from '../../../src/base/decode-uri.ts'
+import { decodeUri } from '../../../src/base/text/decode-uri.ts'
 
 /**
  * The reader's location: `#/place/part/…?name=value`. Addresses are fragments: they work below every prefix, and conflict with no route.

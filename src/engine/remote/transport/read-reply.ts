@@ -1,5 +1,5 @@
 import { type Emit, inTurn } from '../../../base/emit.ts'
-import { SseDecoder, type SseEvent } from '../../../base/sse-decoder.ts'
+import { SseDecoder, type SseEvent } from '../../../base/text/sse-decoder.ts'
 import { unlessLong } from '../../../base/turn.ts'
 import type { ReplyBody } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'

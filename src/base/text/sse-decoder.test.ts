@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cpuMsOf } from '../../test/support/process/cpu-time.ts'
-import { roundsOf } from '../../test/support/process/soak-length.ts'
+import { cpuMsOf } from '../../../test/support/process/cpu-time.ts'
+import { roundsOf } from '../../../test/support/process/soak-length.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
 
 type Vector = {
@@ -12,7 +12,7 @@ type Vector = {
   spec_events?: { event: string | null; data: string }[]
 }
 
-const file = new URL('../../../shared/vectors/sse/torture.json', import.meta.url)
+const file = new URL('../../../../shared/vectors/sse/torture.json', import.meta.url)
 const available = existsSync(file)
 const vectors: Vector[] = available ? JSON.parse(readFileSync(file, 'utf8')).vectors : []
 
