@@ -19,7 +19,7 @@ import { embeddingBase, embeddingRows, rankingBase, rankingRows } from './rows/v
 
 /**
  * All checks, in the order in which they run: what matters most first, since the time is limited; but those of cancels last, since a server
- * that goes on with what was cancelled answers others late.
+ * that continues what was cancelled answers others late.
  */
 export const rows: readonly Row[] = [
   ...modelRows,
