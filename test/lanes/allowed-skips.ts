@@ -33,6 +33,13 @@ export const allowedSkips: readonly AllowedSkips[] = [
     tests: ["test/agents/real-model.test.ts > claude's instructions and tools are answered"],
   },
   { why: 'Next.js builds for a minute, in `npm run nightly`', tests: ['test/e2e/guides/nextjs.test.ts'] },
+  {
+    why: 'the largest fleets are simulated in `npm run nightly`',
+    tests: [
+      'test/fleet-simulation.test.ts > several processes that know nothing of each other, in front of a hundred replicas, find > ',
+      'test/fleet-simulation.test.ts > a thousand replicas',
+    ],
+  },
   { why: 'they measure for minutes (DRAGOMAN_FLEETS=1)', tests: ['test/soak/large-fleets.test.ts'] },
   { why: 'there is no kubectl', tests: ['test/deploy.test.ts > Kubernetes > kubectl renders them'] },
   { why: 'promtool comes with a whole Prometheus', tests: ['src/app/metrics/dashboards.test.ts > Prometheus accepts'] },
