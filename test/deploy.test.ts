@@ -48,7 +48,7 @@ async function accepted(config: string) {
 
 /** Values that use all of the chart. */
 const everything = {
-  discovery: { namespaces: ['models', 'more-models'] },
+  discovery: { namespaces: ['models', 'more-models'], inferencePools: true, preferZone: true },
   autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 9, cpuPercent: 60 },
   serviceMonitor: { enabled: true, interval: '15s', labels: { release: 'prometheus' } },
   networkPolicy: { from: [{ namespaceSelector: { matchLabels: { team: 'apps' } } }] },
@@ -110,8 +110,20 @@ describe('Kubernetes', () => {
     const objects = chart({ release: 'llm', values: everything }).map(({ object }) => object)
     const roles = objects.filter(({ kind }) => kind === 'Role')
     expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['models', 'more-models'])
-    const rule = { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] }
-    for (const role of roles) expect(role.rules).toEqual([rule])
+    const rule = (apiGroup: string, resource: string) => ({
+      apiGroups: [apiGroup],
+      resources: [resource],
+      verbs: ['list', 'watch'],
+    })
+    const [slices, pools] = [rule('discovery.k8s.io', 'endpointslices'), rule('inference.networking.k8s.io', 'inferencepools')]
+    for (const role of roles) expect(role.rules).toEqual([slices, pools, rule('', 'pods')])
+    const fewer = chart({
+      release: 'llm',
+      values: { discovery: { namespaces: ['models'], inferencePools: false, preferZone: false } },
+    }).map(({ object }) => object)
+    expect(fewer.find(({ kind }) => kind === 'Role')?.rules).toEqual([slices])
+    const zoned = [objects, fewer].map((all) => JSON.stringify(all).includes('DRAGOMAN_ZONE'))
+    expect(zoned).toEqual([true, false])
     const pod = objects.find(({ kind }) => kind === 'Deployment')?.spec.template.spec
     expect(pod.serviceAccountName).toBe('llm')
     expect(pod.automountServiceAccountToken).toBeUndefined()

@@ -73,6 +73,24 @@ test(`with half of them on one system prompt, sixteen processes find at least 92
   expect(simulateFleet({ ...fleet, pods: 16, hottest: 0.5 }).ofIdeal).toBeGreaterThanOrEqual(0.92)
 })
 
+describe('in three zones, processes whose clients stay', () => {
+  const inZones = { ...fleet, pods: 6, keepsClients: true as const }
+  const zonesOf = (...parts: readonly number[]) => parts.map((part) => (part * fleet.replicas) / 40)
+
+  test(`find at least 92 % on ${size} replicas, and leave no zone`, () => {
+    const { ofIdeal, near } = simulateFleet({ ...inZones, zones: zonesOf(14, 14, 12) })
+    expect(ofIdeal).toBeGreaterThanOrEqual(0.92)
+    expect(near).toBeGreaterThanOrEqual(0.99)
+  })
+
+  test(`send to other zones what is too much for a small one of ${size} replicas`, () => {
+    const { ofIdeal, near, requests } = simulateFleet({ ...inZones, zones: zonesOf(2, 20, 18) })
+    expect(ofIdeal).toBeGreaterThanOrEqual(0.9)
+    expect(near).toBeLessThan(0.9)
+    expect(requests).toBeLessThanOrEqual(2.5)
+  })
+})
+
 test(`with system prompts that end differently for each conversation, ${size} replicas find at least 95 %`, () => {
   expect(simulateFleet({ ...fleet, ownSystemTokens: 60 }).ofIdeal).toBeGreaterThanOrEqual(0.95)
 })

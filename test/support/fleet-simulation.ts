@@ -15,6 +15,8 @@ export type FleetWorkload = {
   readonly seed: number
   /** Processes in front of the replicas, each of which gets a random part of the turns. */
   readonly pods?: number
+  /** How many of the replicas are in each zone. Processes are in the zones by turns. Absent: all is in one zone. */
+  readonly zones?: readonly number[]
   /** Each process serves the clients that it has. */
   readonly keepsClients?: true
   /** How often all processes hear of each replica's load. Absent: never. */
@@ -42,6 +44,8 @@ export type FleetMeasure = {
   readonly ofIdeal: number
   /** Of all prompt tokens. */
   readonly hit: number
+  /** Turns that stayed in the zone of their process. */
+  readonly near: number
   /** Turns of a known conversation that went elsewhere than the turn before, while that replica was there. */
   readonly moved: number
   /** The mean over time of the highest load by the mean load, as the first process believes them. */
@@ -82,11 +86,13 @@ export function simulateFleet(workload: FleetWorkload): FleetMeasure {
   const random = createRandom(workload.seed)
   const exponential = (mean: number) => -mean * Math.log(1 - random())
   const ids = Array.from({ length: replicas }, (_, index) => `http://replica-${index}:8000/v1`)
+  const { zones = [replicas] } = workload
+  const zoneOfReplica = zones.flatMap((count, zone) => Array.from({ length: count }, () => zone))
   const pods = Array.from(
     { length: podCount },
-    () =>
+    (_, pod) =>
       new Pool<PoolEndpoint>(
-        ids.map((id) => ({ id, weight: 1 })),
+        ids.map((id, index) => ({ id, weight: 1, ...(zoneOfReplica[index] !== pod % zones.length && { isFar: true as const }) })),
         { breaker: { random }, ...(workload.affinity !== undefined && { affinity: workload.affinity }) },
       ),
   )
@@ -100,7 +106,19 @@ export function simulateFleet(workload: FleetWorkload): FleetMeasure {
   let nextId = 0
   let nextReplica = replicas
   let meanOutput = 400
-  const sums = { turns: 0, prompt: 0, hit: 0, ideal: 0, moved: 0, known: 0, balance: 0, trueBalance: 0, requests: 0, samples: 0 }
+  const sums = {
+    turns: 0,
+    near: 0,
+    prompt: 0,
+    hit: 0,
+    ideal: 0,
+    moved: 0,
+    known: 0,
+    balance: 0,
+    trueBalance: 0,
+    requests: 0,
+    samples: 0,
+  }
   const warmUp = conversations * (workload.warmUp ?? 3)
   let taken = 0
 
@@ -146,6 +164,7 @@ export function simulateFleet(workload: FleetWorkload): FleetMeasure {
     taken += 1
     if (taken > warmUp) {
       sums.turns += 1
+      if (lease.endpoint.isFar !== true) sums.near += 1
       sums.prompt += promptTokens
       sums.hit += cached
       sums.ideal += idealTokens
@@ -217,6 +236,7 @@ export function simulateFleet(workload: FleetWorkload): FleetMeasure {
     turns: sums.turns,
     ofIdeal: sums.hit / sums.ideal,
     hit: sums.hit / sums.prompt,
+    near: sums.near / sums.turns,
     moved: sums.moved / sums.known,
     balance: sums.balance / sums.samples,
     trueBalance: sums.trueBalance / sums.samples,

@@ -32,7 +32,7 @@ export function createEndpointSource(
   return joinedSource([
     ...(plain.length > 0 ? [plainSource(plain, warn)] : []),
     ...sources.map((entry) =>
-      withTraits(sourceOf(entry, { traitsOf, warn }), entry.weight, {
+      withTraits(sourceOf(entry, { traitsOf, warn, env }), entry.weight, {
         ...traitsOf(entry),
         source: entry.dns !== undefined ? 'dns' : entry.file !== undefined ? 'file' : 'kubernetes',
       }),
@@ -44,13 +44,15 @@ type Traits = Pick<FoundEndpoint, 'apiKey' | 'isRouter' | 'upstreamModel' | 'sou
 type Tools = {
   traitsOf(described: Pick<EndpointEntry, 'kind' | 'apiKeyEnv' | 'upstreamModel'>): Traits
   warn(reason: string): void
+  readonly env: NodeJS.ProcessEnv
 }
 
-function sourceOf(entry: EndpointEntry, { traitsOf, warn }: Tools): EndpointSource {
-  const { dns, file, kubernetes, port, path = defaultPath, everyMs = defaultEveryMs, nameServers } = entry
+function sourceOf(entry: EndpointEntry, { traitsOf, warn, env }: Tools): EndpointSource {
+  const { dns, file, kubernetes, port, path = defaultPath, everyMs = defaultEveryMs, nameServers, https, serverName } = entry
+  const tls = { ...(https !== undefined && { https }), ...(serverName !== undefined && { serverName }) }
   if (dns !== undefined) {
     const given = { ...(port !== undefined && { port }), ...(nameServers !== undefined && { nameServers }) }
-    return dnsSource({ dns, path, everyMs, warn, ...given })
+    return dnsSource({ dns, path, everyMs, warn, ...given, ...tls })
   }
   if (file !== undefined) {
     const parse = (text: string): readonly FoundEndpoint[] =>
@@ -58,7 +60,10 @@ function sourceOf(entry: EndpointEntry, { traitsOf, warn }: Tools): EndpointSour
     return fileSource({ file, everyMs, parse, warn })
   }
   if (kubernetes === undefined) throw new Error('not a source')
-  return kubernetesSource({ ...kubernetes, port: kubernetes.port, path, warn })
+  const { service = '', selector, inferencePool, zone = env.DRAGOMAN_ZONE, ...place } = kubernetes
+  const of = inferencePool !== undefined ? { inferencePool } : selector !== undefined ? { selector } : { service }
+  const inZone = zone !== undefined && zone !== '' ? { zone } : {}
+  return kubernetesSource({ ...place, of, port: place.port, path, warn, ...tls, ...inZone })
 }
 
 /** Servers that do not change. The first name with several addresses gets a warning: all its requests go to one of them. */

@@ -41,7 +41,19 @@ test.each([
   { endpoints: { file: 'a.yaml', nameServers: ['1.1.1.1'] }, message: 'nameServers: has no effect with file, but with dns' },
   { endpoints: [{ dns: 'http://a' }], message: 'endpoints[0].dns: must be a full name such as vllm.llm.svc.cluster.local' },
   { endpoints: { dns: 'a', everyMs: 5 }, message: 'endpoints.everyMs: must be at least 100, got 5' },
-  { endpoints: { kubernetes: { namespace: 'llm' } }, message: 'endpoints.kubernetes.service: is missing' },
+  {
+    endpoints: { kubernetes: { namespace: 'llm' } },
+    message: 'endpoints.kubernetes: must have one of service, selector, inferencePool',
+  },
+  {
+    endpoints: { kubernetes: { service: 'a', selector: 'app=b' } },
+    message: 'must have one of service, selector, inferencePool, not service and selector',
+  },
+  {
+    endpoints: { kubernetes: { inferencePool: 'a', port: 8000 } },
+    message: 'endpoints.kubernetes.port: has no effect with inferencePool, which says the ports: leave it out',
+  },
+  { endpoints: { file: 'a.yaml', https: true }, message: 'https: has no effect with file, but with dns, kubernetes' },
   { endpoints: { dns: 'a', evryMs: 500 }, message: "endpoints.evryMs: unknown key 'evryMs'; did you mean 'everyMs'?" },
   {
     endpoints: [{ url: 'http://a/v1', wieght: 2 }],

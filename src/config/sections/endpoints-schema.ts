@@ -29,9 +29,9 @@ const port = z.int().min(1).max(65_535)
 /** The ways to name servers, and the settings of each. */
 const waysToName = {
   url: [],
-  dns: ['port', 'path', 'everyMs', 'nameServers'],
+  dns: ['port', 'path', 'everyMs', 'nameServers', 'https', 'serverName'],
   file: ['path', 'everyMs'],
-  kubernetes: ['path'],
+  kubernetes: ['path', 'https', 'serverName'],
 } as const
 
 type WayToName = keyof typeof waysToName
@@ -58,19 +58,54 @@ const entry = z
       ),
     kubernetes: z
       .strictObject({
-        service: z.string().min(1).describe('The name of the Service.'),
+        service: z.string().min(1).exactOptional().describe('The name of the Service.'),
+        selector: z
+          .string()
+          .min(1)
+          .exactOptional()
+          .describe(
+            'Instead of `service`: the labels of Services, such as `app=vllm,tier in (a,b)`; their EndpointSlices carry them.',
+          ),
+        inferencePool: z
+          .string()
+          .min(1)
+          .exactOptional()
+          .describe(
+            'Instead of `service`: the name of an InferencePool (`inference.networking.k8s.io/v1`), which says what labels and ports the pods have.',
+          ),
         namespace: z.string().min(1).exactOptional().describe('Absent: that of the pod that Dragoman runs in.'),
         port: z
           .union([port, z.string().min(1)])
           .exactOptional()
           .describe('The name or the number of the port; absent: the only one that the Service has.'),
+        zone: z
+          .string()
+          .min(1)
+          .exactOptional()
+          .describe(
+            'The zone of Dragoman: servers there are preferred, until they have several times the load of the others; absent: that in `DRAGOMAN_ZONE`, if set.',
+          ),
         api: z
           .url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:8001' })
           .exactOptional()
           .describe('The API server, such as that of `kubectl proxy`; absent: that of the pod.'),
       })
+      .check(({ value, issues }) => {
+        const { service, selector, inferencePool, port } = value
+        const given = Object.entries({ service, selector, inferencePool }).flatMap(([name, one]) =>
+          one === undefined ? [] : [name],
+        )
+        if (given.length !== 1) {
+          const message = `must have one of service, selector, inferencePool${given.length > 1 ? `, not ${given.join(' and ')}` : ''}`
+          issues.push({ code: 'custom', path: [], message, input: value })
+        }
+        if (inferencePool !== undefined && port !== undefined) {
+          const message = 'has no effect with inferencePool, which says the ports: leave it out'
+          issues.push({ code: 'custom', path: ['port'], message, input: port })
+        }
+      })
       .exactOptional()
-      .describe("The pods behind a Service, from its EndpointSlices, read with the pod's token."),
+      .describe("The pods behind a Service or an InferencePool, read from the API server with the pod's token."),
     port: port.exactOptional().describe('With `dns`: the port of every address.'),
     path: z
       .string()
@@ -88,6 +123,17 @@ const entry = z
       .min(1)
       .exactOptional()
       .describe('With `dns`: name servers to ask, such as `127.0.0.1:8600`; absent: those of the system.'),
+    https: z
+      .literal(true)
+      .exactOptional()
+      .describe('With `dns` and `kubernetes`: the servers speak HTTPS. Of a Service, `appProtocol: https` says the same.'),
+    serverName: z
+      .string()
+      .regex(/^[A-Za-z0-9_.-]+$/, 'must be a name such as vllm.llm.svc')
+      .exactOptional()
+      .describe(
+        'With `dns` and `kubernetes`: the name in the certificates of the servers; absent: `dns`, the targets of its SRV records, SERVICE.NAMESPACE.svc, or else their addresses.',
+      ),
   })
   .check(({ value, issues }) => {
     const named = ways.filter((way) => value[way] !== undefined)
@@ -97,7 +143,7 @@ const entry = z
       issues.push({ code: 'custom', path: [], message: `must have one of ${ways.join(', ')}${found}`, input: value })
       return
     }
-    for (const setting of ['port', 'path', 'everyMs', 'nameServers'] as const) {
+    for (const setting of ['port', 'path', 'everyMs', 'nameServers', 'https', 'serverName'] as const) {
       if (value[setting] === undefined || (waysToName[way] as readonly string[]).includes(setting)) continue
       const users = ways.filter((other) => (waysToName[other] as readonly string[]).includes(setting))
       const message = `has no effect with ${way}, but with ${users.join(', ')}: leave it out`

@@ -1,4 +1,5 @@
-import { rename, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -7,6 +8,15 @@ import { sliceOf, startKubernetesApi } from '../../support/discovery/kubernetes-
 import { until } from '../../support/http/app.ts'
 import { useCommandLine } from '../../support/process/command-line.ts'
 import { loopbackAddresses, startLoopbackFleet } from '../../support/upstream/loopback-fleet.ts'
+
+function hasOpenssl(): boolean {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
 
 const cli = useCommandLine()
 type Server = Awaited<ReturnType<typeof cli.serve>>
@@ -119,6 +129,30 @@ test('scaled from zero to one while twenty requests wait, which then have their 
   expect(await answers).toEqual(Array.from({ length: 20 }, () => address))
   expect((await fetch(`${server.url}/ready`)).status).toBe(200)
 }, 60_000)
+
+test.skipIf(!hasOpenssl())(
+  `a server behind a name is reached by HTTPS, if its certificate has that name${hasOpenssl() ? '' : ' (skipped: there is no openssl)'}`,
+  async () => {
+    const [key, cert] = [join(cli.home, 'key.pem'), join(cli.home, 'cert.pem')]
+    const subject = ['-subj', '/CN=vllm', '-addext', 'subjectAltName=DNS:vllm.test', '-days', '2']
+    const files = ['-keyout', key, '-out', cert]
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...files, ...subject], { stdio: 'ignore' })
+    const [address = ''] = loopbackAddresses(1)
+    const fleet = await startLoopbackFleet({ tls: { key: await readFile(key), cert: await readFile(cert) } })
+    await fleet.start(address)
+    const dns = await startDnsServer({ 'vllm.test': { a: [address] } })
+    const endpoints = { dns: 'vllm.test', port: fleet.port, https: true, everyMs: 100, nameServers: [dns.address] }
+    await configure(endpoints)
+    const server = await cli.serve([], { NODE_EXTRA_CA_CERTS: cert })
+    expect(await chat(server, [{ role: 'user', content: 'hi' }])).toBe(address)
+    await configure({ ...endpoints, serverName: 'other.test' })
+    await until(async () => {
+      const { servers } = (await (await fetch(`${server.url}/v1/models/m`)).json()) as { servers: { last_failure?: string }[] }
+      return /other\.test/.test(JSON.stringify(servers))
+    })
+  },
+  60_000,
+)
 
 test('another list in the configuration keeps conversations and connections, and probes only what is new', async () => {
   const addresses = loopbackAddresses(6)

@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
@@ -6,8 +7,10 @@ import { chatChunk, doneLine, openStream, usageChunk } from './upstream.ts'
 
 type Replica = { readonly server: Server; gets: number; health: number; requests: number }
 
+type FleetOptions = { readonly delayMs?: number; readonly tls?: { readonly key: Buffer; readonly cert: Buffer } }
+
 /** Replicas of a vLLM in this process, one port, each at a loopback address of its own. Each answers with its address. */
-export async function startLoopbackFleet({ delayMs = 0 }: { readonly delayMs?: number } = {}) {
+export async function startLoopbackFleet({ delayMs = 0, tls }: FleetOptions = {}) {
   const replicas = new Map<string, Replica>()
   let port = 0
   let gets = 0
@@ -42,8 +45,9 @@ export async function startLoopbackFleet({ delayMs = 0 }: { readonly delayMs?: n
     replica: (address: string) => replicas.get(address),
     all: () => [...replicas.values()],
     async start(address: string): Promise<void> {
+      const listener: RequestListener = (request, response) => void respond(replica, address, request, response)
       const replica: Replica = {
-        server: createServer((request, response) => void respond(replica, address, request, response)),
+        server: tls === undefined ? createServer(listener) : createTlsServer(tls, listener),
         gets: 0,
         health: 0,
         requests: 0,

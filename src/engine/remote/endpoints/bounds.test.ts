@@ -12,7 +12,7 @@ import { fileSource } from './file-source.ts'
 import { kubernetesSource } from './kubernetes-source.ts'
 
 const warn = () => undefined
-const service = { service: 'vllm', namespace: 'llm', port: 'http', path: '/v1', retryMs: 20, warn }
+const service = { of: { service: 'vllm' }, namespace: 'llm', port: 'http', path: '/v1', retryMs: 20, warn }
 const listOf = (items: readonly object[], more: object = {}) => ({ metadata: { resourceVersion: '1', ...more }, items })
 const pods = (count: number): readonly Pod[] =>
   Array.from({ length: count }, (_, index) => ({ ip: `10.0.${index >> 8}.${index & 255}` }))
@@ -66,7 +66,7 @@ test('a Service that gets more slices than a list may have is listed again', asy
   await until(() => api.watches() === 1)
   api.put(...Array.from({ length: 101 }, (_, index) => sliceOf(`s-${index}`, [])))
   await until(() => heard.failures.length > 0)
-  expect(heard.failures[0]).toBe('kubernetes: vllm: the Service has more than 100 EndpointSlices')
+  expect(heard.failures[0]).toBe('kubernetes: vllm: there are more than 100 endpointslices')
 })
 
 test('events that arrive together are reported together', async () => {

@@ -52,6 +52,21 @@ test('without name servers of its own, the targets of SRV records stay names', (
   ])
 })
 
+test('servers that speak HTTPS, with the name that their certificates have', async () => {
+  const srv = [{ port: 8443, target: 'pod-0.vllm' }]
+  const zone = { [name]: { a: ['10.0.0.1'] }, '_https._tcp.vllm': { srv }, 'pod-0.vllm': { a: ['10.0.0.2'] } }
+  const found = async (options: Partial<DnsSourceOptions>) => {
+    const { heard, urls } = await open(zone, { https: true, ...options })
+    await urls()
+    return heard.sets[0]
+  }
+  expect(await found({ port: 8443 })).toEqual([{ url: 'https://10.0.0.1:8443/v1', weight: 1, serverName: name }])
+  expect(await found({ port: 8443, serverName: 'gpu' })).toMatchObject([{ serverName: 'gpu' }])
+  expect(await found({ dns: '_https._tcp.vllm' })).toEqual([
+    { url: 'https://10.0.0.2:8443/v1', weight: 1, serverName: 'pod-0.vllm' },
+  ])
+})
+
 test('two hundred addresses do not fit into a datagram, and all of them are found', async () => {
   const a = Array.from({ length: 200 }, (_, index) => `10.0.0.${index}`)
   const { urls } = await open({ [name]: { a } }, { port: 8000 })

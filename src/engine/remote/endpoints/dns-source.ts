@@ -12,6 +12,10 @@ export type DnsSourceOptions = SourceOptions & {
   readonly port?: number
   readonly path: string
   readonly everyMs: number
+  /** They speak HTTPS. */
+  readonly https?: boolean
+  /** The name in their certificates. Absent: `dns`, or the targets of its SRV records. */
+  readonly serverName?: string
   /** Absent: the system's name servers. */
   readonly nameServers?: readonly string[]
 }
@@ -20,7 +24,7 @@ type Found = Omit<FoundEndpoint, 'url'> & { readonly host: string; readonly port
 
 /** The servers behind a DNS name: all its addresses, or its SRV records with their ports, weights and priorities. */
 export function dnsSource(options: DnsSourceOptions): EndpointSource {
-  const { dns, port, path, nameServers, everyMs, warn, random } = options
+  const { dns, port, nameServers, everyMs, warn, random } = options
   const look = async (signal: AbortSignal): Promise<Lookup> => {
     const resolver = new Resolver({ timeout: 2000, tries: 2 })
     if (nameServers !== undefined) resolver.setServers(nameServers)
@@ -30,9 +34,9 @@ export function dnsSource(options: DnsSourceOptions): EndpointSource {
       const found =
         port === undefined
           ? await lookUpServices(resolver, dns, nameServers !== undefined)
-          : (await lookUpAddresses(resolver, dns)).map((host) => ({ host, port, weight: 1 }))
+          : (await lookUpAddresses(resolver, dns)).map((host) => ({ host, port, weight: 1, serverName: dns }))
       if (found.length === 0) return { type: 'empty', reason: 'the name has no records' }
-      return { type: 'found', endpoints: found.map((one) => endpointOf(one, path)).toSorted(byUrl) }
+      return { type: 'found', endpoints: found.map((one) => endpointOf(one, options)).toSorted(byUrl) }
     } catch (error) {
       const code = codeOf(error)
       // NXDOMAIN, or a name without records of this type.
@@ -63,7 +67,7 @@ async function lookUpServices(resolver: Resolver, name: string, looksUpTargets: 
   const usable = records.filter(({ name: target }) => target !== '' && target !== '.')
   if (!looksUpTargets) return weighServices(usable)
   const hosts = await Promise.all(usable.map(({ name: target }) => lookUpTarget(resolver, target)))
-  return weighServices(usable.flatMap((record, index) => (hosts[index] ?? []).map((host) => ({ ...record, name: host }))))
+  return weighServices(usable.flatMap((record, index) => (hosts[index] ?? []).map((host) => ({ ...record, host }))))
 }
 
 async function lookUpTarget(resolver: Resolver, target: string): Promise<readonly string[]> {
@@ -80,19 +84,29 @@ async function lookUpTarget(resolver: Resolver, target: string): Promise<readonl
  * Scales the weights to a mean of 1: name servers give percentages, which change with the number of servers. Targets with a higher priority
  * number than the lowest are spares.
  */
-export function weighServices(records: readonly SrvRecord[]): readonly Found[] {
+export function weighServices(records: readonly (SrvRecord & { readonly host?: string })[]): readonly Found[] {
   const first = Math.min(...records.map(({ priority }) => priority))
-  return records.map(({ name, port, weight, priority }) => {
+  return records.map(({ name, host = name, port, weight, priority }) => {
     const equals = records.filter((other) => other.priority === priority)
     const mean = equals.reduce((sum, other) => sum + other.weight, 0) / equals.length
     // Weight 0 means "hardly ever" beside other weights, and an equal share if all are 0.
     const share = mean === 0 ? 1 : Math.max(0.01, Math.round((weight / mean) * 100) / 100)
-    return { host: name, port, weight: share, ...(priority > first && { isSpare: true as const }) }
+    return {
+      host,
+      port,
+      weight: share,
+      ...(host !== name && { serverName: name }),
+      ...(priority > first && { isSpare: true as const }),
+    }
   })
 }
 
-function endpointOf({ host, port, ...found }: Found, path: string): FoundEndpoint {
-  return { url: `http://${hostInUrl(host)}:${port}${path}`, ...found }
+function endpointOf(
+  { host, port, serverName: found, ...rest }: Found,
+  { path, https = false, serverName = found }: DnsSourceOptions,
+): FoundEndpoint {
+  const url = `${https ? 'https' : 'http'}://${hostInUrl(host)}:${port}${path}`
+  return { url, ...(https && serverName !== undefined && { serverName }), ...rest }
 }
 
 function byUrl(one: FoundEndpoint, other: FoundEndpoint): number {

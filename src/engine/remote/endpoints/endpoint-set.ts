@@ -3,7 +3,7 @@ import type { FoundEndpoint } from './source.ts'
 /** The differences between two sets of servers. */
 export type SetChange<E> = {
   readonly added: readonly E[]
-  /** Same address, but another key, weight or rank. */
+  /** Same address, but another key, weight, rank, distance or name in its certificate. */
   readonly changed: readonly E[]
   /** Same address, but another server: it has another name for the model, or is of another kind. */
   readonly replaced: readonly E[]
@@ -26,5 +26,11 @@ export function compareSets<E extends FoundEndpoint>(before: ReadonlyMap<string,
 }
 
 function isSame(one: FoundEndpoint, other: FoundEndpoint): boolean {
-  return one.apiKey === other.apiKey && one.weight === other.weight && one.isSpare === other.isSpare
+  return (
+    one.apiKey === other.apiKey &&
+    one.weight === other.weight &&
+    one.isSpare === other.isSpare &&
+    one.isFar === other.isFar &&
+    one.serverName === other.serverName
+  )
 }

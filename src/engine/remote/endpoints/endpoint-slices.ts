@@ -1,40 +1,41 @@
 import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
-import { hostInUrl } from './host-in-url.ts'
+import { type PlacedServer, type Reach, serversOf } from './placed-servers.ts'
 import type { FoundEndpoint } from './source.ts'
 
-/** Selects a port of a Service, and the path below it. */
-export type ServicePort = {
+/** Selects a port of a Service. */
+export type ServicePort = Reach & {
   /** Its name or number. Absent if the Service has only one port. */
   readonly port: string | number | undefined
-  readonly path: string
 }
 
 /**
  * The servers of a Service that accept requests: those that are ready and not terminating. Throws an error for people if the port is
  * ambiguous. Slices of one Service may overlap while endpoints move between them.
  */
-export function endpointsOfSlices(slices: readonly Loose[], { port, path }: ServicePort): readonly FoundEndpoint[] {
+export function endpointsOfSlices(slices: readonly Loose[], { port, ...reach }: ServicePort): readonly FoundEndpoint[] {
   // A pod with IPv4 and IPv6 addresses is in a slice of each.
   const ipv4 = slices.filter(({ addressType }) => addressType === 'IPv4')
   const usable = ipv4.some((slice) => asArray(slice.endpoints).length > 0) ? ipv4 : slices
-  const urls = usable.flatMap((slice) => {
-    const hosts = asArray(slice.endpoints).flatMap((endpoint) => readyHost(asObject(endpoint)))
-    if (hosts.length === 0) return []
+  const placed = usable.flatMap((slice): readonly PlacedServer[] => {
+    const endpoints = asArray(slice.endpoints).flatMap((endpoint) => readyEndpoint(asObject(endpoint)))
+    if (endpoints.length === 0) return []
     const { number, scheme } = portOf(slice, port)
-    return hosts.map((host) => `${scheme}://${hostInUrl(host)}:${number}${path}`)
+    return endpoints.map((endpoint) => ({ ...endpoint, scheme, port: number }))
   })
-  return [...new Set(urls)].toSorted().map((url) => ({ url, weight: 1 }))
+  return serversOf(placed, reach)
 }
 
-function readyHost(endpoint: Loose | undefined): readonly string[] {
+function readyEndpoint(endpoint: Loose | undefined): readonly Pick<PlacedServer, 'host' | 'zone' | 'forZones'>[] {
   const conditions = asObject(endpoint?.conditions)
   // Absent means ready. With `publishNotReadyAddresses`, terminating pods are reported as ready too.
   if (conditions?.ready === false || conditions?.terminating === true) return []
   // The addresses of one endpoint are interchangeable.
-  const first = asText(asArray(endpoint?.addresses)[0])
-  return first === undefined ? [] : [first]
+  const host = asText(asArray(endpoint?.addresses)[0])
+  if (host === undefined) return []
+  const zone = asText(endpoint?.zone)
+  const forZones = asArray(asObject(endpoint?.hints)?.forZones).flatMap((hint) => asText(asObject(hint)?.name) ?? [])
+  return [{ host, forZones, ...(zone !== undefined && { zone }) }]
 }
-
 /** A port by its number need not be one of the slice. */
 function portOf(
   slice: Loose,

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent } from 'undici'
 import { textOf } from '../../../base/text-of.ts'
+import { asObject, asText } from '../transport/loose-json.ts'
 import { hostInUrl } from './host-in-url.ts'
 
 export type KubernetesAccess = {
@@ -103,14 +104,27 @@ export class KubernetesApi {
       headers: { accept: 'application/json', ...(token.trim() !== '' && { authorization: `Bearer ${token.trim()}` }) },
     })
     if (statusCode === 200) return body
-    await body.dump().catch(() => undefined)
-    throw new KubernetesError(statusCode, messageFor(statusCode))
+    const said = await textOf(body, { what: 'the refusal', mostBytes: maxLineLength }).catch(() => '')
+    throw new KubernetesError(statusCode, messageFor(statusCode, path, said))
   }
 }
 
-function messageFor(status: number): string {
-  if (status === 401 || status === 403) {
-    return `the API server answers ${status}: the pod's service account needs \`list\` and \`watch\` for \`endpointslices\` of \`discovery.k8s.io\``
+function messageFor(status: number, path: string, said: string): string {
+  const [, group, resource] = /^\/apis?\/(?:(.+?)\/)?v1\/.*?([a-z]+)\?/.exec(path) ?? []
+  const wanted = `\`${resource}\`${group === undefined ? '' : ` of \`${group}\``}`
+  if (status === 401 || status === 403)
+    return `the API server answers ${status}: the pod's service account needs \`list\` and \`watch\` for ${wanted}`
+  if (status === 404) return `the API server answers 404: it has no ${wanted}`
+  return `the API server answers ${status}${messageIn(said)}`
+}
+
+/** The reason of the API server's refusal, such as of a selector. */
+function messageIn(said: string): string {
+  try {
+    const message = asText(asObject(JSON.parse(said))?.message)
+    return message === undefined ? '' : `: ${message}`
+  } catch {
+    // A proxy's page.
+    return ''
   }
-  return `the API server answers ${status}`
 }

@@ -27,7 +27,7 @@ async function open(...slices: readonly ReturnType<typeof sliceOf>[]) {
   api.put(...slices)
   const warnings: string[] = []
   const warn = (message: string) => void warnings.push(message)
-  const given = { api: api.origin, service: 'vllm', namespace: 'llm', port: 'http', path: '/v1', retryMs: 20 }
+  const given = { api: api.origin, of: { service: 'vllm' }, namespace: 'llm', port: 'http', path: '/v1', retryMs: 20 }
   const following = follow(kubernetesSource({ ...given, warn }))
   const watched = () => following.until(() => api.watches() === 1)
   return { api, warnings, watched, ...following }
@@ -115,7 +115,7 @@ test('a role that may list but not watch is one warning, and lists come ever lat
   const waits: number[] = []
   // Called for the wait after each failure.
   const random = () => waits.push(performance.now()) && 1
-  const given = { api: api.origin, service: 'vllm', namespace: 'llm', port: 'http', path: '/v1', retryMs: 20 }
+  const given = { api: api.origin, of: { service: 'vllm' }, namespace: 'llm', port: 'http', path: '/v1', retryMs: 20 }
   const { urls, until } = follow(kubernetesSource({ ...given, warn, random }))
   expect(await urls()).toEqual(['http://10.0.0.1:8000/v1'])
   await until(() => waits.length === 5)
@@ -133,6 +133,71 @@ test('a port that the Service says is HTTPS, by name or number, is reached so', 
   expect(endpointsOfSlices([slice], { port: 9000, path: '' })).toEqual([{ url: 'http://10.0.0.1:9000', weight: 1 }])
 })
 
+test('the certificate of a port that speaks HTTPS names the Service, unless another name is set', async () => {
+  const api = await startKubernetesApi()
+  api.put(sliceOf('a', [ready], { appProtocol: 'https' }))
+  const given = { api: api.origin, namespace: 'llm', port: 'http', path: '/v1', warn: () => undefined }
+  const found = async (options: Pick<Parameters<typeof kubernetesSource>[0], 'of' | 'serverName'>) => {
+    const { heard, urls } = follow(kubernetesSource({ ...given, ...options }))
+    await urls()
+    return heard.sets[0]
+  }
+  const url = 'https://10.0.0.1:8000/v1'
+  expect(await found({ of: { service: 'vllm' } })).toEqual([{ url, weight: 1, serverName: 'vllm.llm.svc' }])
+  expect(await found({ of: { service: 'vllm' }, serverName: 'gpu' })).toEqual([{ url, weight: 1, serverName: 'gpu' }])
+  expect(await found({ of: { selector: 'kubernetes.io/service-name=vllm' } })).toEqual([{ url, weight: 1 }])
+})
+
+test('the slices of all Services with some labels', async () => {
+  const api = await startKubernetesApi()
+  const labelled = (name: string, ip: string, app: string) => {
+    const slice = sliceOf(name, [{ ip }])
+    return { ...slice, metadata: { ...slice.metadata, labels: { ...slice.metadata.labels, app } } }
+  }
+  api.put(labelled('a', '10.0.0.1', 'vllm'), labelled('b', '10.0.0.2', 'vllm'), labelled('c', '10.0.0.3', 'web'))
+  const warnings: string[] = []
+  const warn = (message: string) => void warnings.push(message)
+  const given = { api: api.origin, namespace: 'llm', port: 'http', path: '', warn }
+  expect(await follow(kubernetesSource({ ...given, of: { selector: 'app=vllm' } })).urls()).toHaveLength(2)
+  expect(await follow(kubernetesSource({ ...given, of: { selector: 'app=tgi' } })).urls()).toEqual([])
+  expect(warnings).toEqual(["kubernetes: the namespace llm has no EndpointSlice with the labels 'app=tgi'"])
+})
+
+test.each<{ name: string; pods: readonly Pod[]; zone?: string; far: readonly string[] }>([
+  {
+    name: 'those of its zone',
+    zone: 'a',
+    pods: [
+      { ip: '10.0.0.1', zone: 'a' },
+      { ip: '10.0.0.2', zone: 'b' },
+    ],
+    far: ['10.0.0.2'],
+  },
+  { name: 'all, where none is in its zone', zone: 'c', pods: [{ ip: '10.0.0.1', zone: 'a' }], far: [] },
+  { name: 'all, where its zone is not known', pods: [{ ip: '10.0.0.1', zone: 'a' }], far: [] },
+  {
+    name: 'those that Kubernetes gives its zone, wherever they are',
+    zone: 'a',
+    pods: [
+      { ip: '10.0.0.1', zone: 'a', forZones: ['b'] },
+      { ip: '10.0.0.2', zone: 'b', forZones: ['a', 'c'] },
+    ],
+    far: ['10.0.0.1'],
+  },
+  {
+    name: 'those of its zone, where some have no hints',
+    zone: 'a',
+    pods: [
+      { ip: '10.0.0.1', zone: 'a', forZones: ['b'] },
+      { ip: '10.0.0.2', zone: 'b' },
+    ],
+    far: ['10.0.0.2'],
+  },
+])('near for a process: $name', ({ pods, zone, far }) => {
+  const found = endpointsOfSlices([sliceOf('s', pods)], { port: 'http', path: '', ...(zone !== undefined && { zone }) })
+  expect(found.flatMap(({ url, isFar }) => (isFar === true ? [new URL(url).hostname] : []))).toEqual(far)
+})
+
 test('a Service without slices is named, since it may be misspelt', async () => {
   const { warnings, urls } = await open()
   expect(await urls()).toEqual([])
@@ -141,11 +206,11 @@ test('a Service without slices is named, since it may be misspelt', async () => 
 
 test('outside of a pod, what is missing is named', async () => {
   const folder = await podFolder()
-  const noApi = follow(kubernetesSource({ service: 'a', port: 1, path: '', folder, env: {}, warn: () => undefined }))
+  const noApi = follow(kubernetesSource({ of: { service: 'a' }, port: 1, path: '', folder, env: {}, warn: () => undefined }))
   await noApi.until(() => noApi.heard.failures.length > 0)
   expect(noApi.heard.failures[0]).toBe('kubernetes: a: this process does not run in a pod: set `kubernetes.api`')
   await rm(join(folder, 'namespace'))
-  const given = { api: 'http://127.0.0.1:9', service: 'a', port: 1, path: '', folder, warn: () => undefined }
+  const given = { api: 'http://127.0.0.1:9', of: { service: 'a' }, port: 1, path: '', folder, warn: () => undefined }
   const noNamespace = follow(kubernetesSource(given))
   await noNamespace.until(() => noNamespace.heard.failures.length > 0)
   expect(noNamespace.heard.failures[0]).toContain('set `kubernetes.namespace`')
@@ -155,7 +220,7 @@ test("in a pod, the namespace is the pod's, and the token stays away from plain 
   const api = await startKubernetesApi()
   api.put(sliceOf('vllm-1', [ready]))
   const source = kubernetesSource({
-    service: 'vllm',
+    of: { service: 'vllm' },
     port: 'http',
     path: '',
     api: api.origin,
@@ -181,7 +246,7 @@ test.skipIf(!hasOpenssl)(`the pod's certificate and token are used, and read aga
   api.put(sliceOf('vllm-1', [ready]))
   const { hostname, port } = new URL(api.origin)
   const env = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port }
-  const given = { service: 'vllm', port: 'http', path: '', folder, env, warn: () => undefined }
+  const given = { of: { service: 'vllm' }, port: 'http', path: '', folder, env, warn: () => undefined }
   const { urls, until } = follow(kubernetesSource(given))
   expect(await urls()).toHaveLength(1)
   await until(() => api.watches() === 1)

@@ -4,6 +4,8 @@ import type { Breaker } from './breaker.ts'
 export type PoolEndpoint = {
   readonly id: string
   readonly weight: number
+  /** It is in another zone. */
+  readonly isFar?: true
   /** It is a router: it balances over servers of its own. */
   readonly isRouter?: true
   /** The kind of source that listed it. */
@@ -21,11 +23,13 @@ export type Member<Endpoint extends PoolEndpoint = PoolEndpoint> = {
   /** It gets no new requests. */
   isDraining: boolean
   isRemoved: boolean
+  /** It is in another zone: used while those of this zone have more to do. */
+  isFar: boolean
   activeRequests: number
   outstandingTokens: number
   /** The likely tokens of other processes' requests, as the endpoint last reported. Undefined: it reports nothing. */
   foreignTokens: number | undefined
-  /** It has reported that hardly any memory is left for prompts. */
+  /** It has reported that hardly any memory is left for prompts or, where servers in other zones may be used, that requests wait. */
   isFull: boolean
   busyUntilMs: number
   lastFailure: string | undefined

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createPool, failed, idOf, keys, ok, refused, take } from '../../../../test/support/upstream/pool.ts'
-import { Pool } from './pool.ts'
+import { type Lease, Pool, type PoolEndpoint } from './pool.ts'
 
 test('the least loaded is chosen, in tokens by weight', () => {
   const pool = createPool([1, 2])
@@ -174,4 +174,57 @@ test("what an endpoint says of other processes' requests counts as its load", ()
   expect(idOf(take(pool, 100))).toBe('0')
   pool.reportLoad('1', { waiting: 0 }, 0)
   expect(idOf(take(pool, 100))).toBe('1')
+})
+
+describe('of servers in two zones', () => {
+  const zones = (near: number, far: number) =>
+    new Pool(
+      Array.from({ length: near + far }, (_, index) => {
+        return index < near ? { id: `near ${index}`, weight: 1 } : { id: `far ${index}`, weight: 1, isFar: true as const }
+      }),
+      { breaker: { random: () => 0.5 } },
+    )
+  const isNear = (lease: Lease<PoolEndpoint>) => idOf(lease).startsWith('near')
+
+  test('those of this zone are preferred, until they have several times the load of all', () => {
+    const few = zones(2, 8)
+    const placed = Array.from({ length: 60 }, () => isNear(take(few, 100)))
+    expect(placed.slice(0, 10)).not.toContain(false)
+    const near = placed.filter((one) => one).length
+    expect(near).toBeGreaterThan(40)
+    expect(near).toBeLessThan(52)
+    const many = zones(5, 5)
+    expect(Array.from({ length: 60 }, () => isNear(take(many, 100)))).not.toContain(false)
+  })
+
+  test('a conversation belongs to a server of this zone, and stays with another that has its prompt', () => {
+    const pool = zones(2, 8)
+    for (let index = 0; index < 20; index++) {
+      const root = keys(`conversation ${index}`).map((key) => ({ ...key, isRoot: true as const }))
+      const lease = take(pool, 100, { affinityKeys: root })
+      expect(isNear(lease)).toBe(true)
+      lease.release(ok, 0)
+    }
+    const affinityKeys = keys('moved')
+    const moved = take(pool, 100, { affinityKeys, avoid: new Set(['near 0', 'near 1']) })
+    moved.release(ok, 0)
+    expect(idOf(take(pool, 100, { affinityKeys }))).toBe(idOf(moved))
+  })
+
+  test('one that reports waiting requests has no room, while there are others', () => {
+    const pool = zones(1, 1)
+    take(pool, 100).release(ok, 0)
+    pool.reportLoad('near 0', { running: 0, waiting: 0 }, 0)
+    expect(isNear(take(pool, 100))).toBe(true)
+    pool.reportLoad('near 0', { running: 1, waiting: 1 }, 0)
+    expect(isNear(take(pool, 100))).toBe(false)
+  })
+
+  test('one that may be used at all is used, wherever it is, and where it is may change', () => {
+    const pool = zones(1, 1)
+    expect(isNear(take(pool, 100, { unfit: new Set(['near 0']) }))).toBe(false)
+    pool.setFar('near 0', true, 0)
+    pool.setFar('far 1', false, 0)
+    expect(Array.from({ length: 4 }, () => isNear(take(pool, 1)))).toEqual([false, false, false, false])
+  })
 })

@@ -148,6 +148,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       isKnown: this.#options.areKnown ?? true,
       isDraining: false,
       isRemoved: false,
+      isFar: endpoint.isFar === true,
       activeRequests: 0,
       outstandingTokens: 0,
       foreignTokens: undefined,
@@ -200,6 +201,13 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     })
   }
 
+  /** It is in another zone, or no longer. */
+  setFar(id: string, isFar: boolean, nowMs: number): void {
+    this.#change(id, nowMs, (member) => {
+      member.isFar = isFar
+    })
+  }
+
   /** Until then, the endpoint is used only if no other may be. */
   avoid(id: string, untilMs: number, nowMs: number): void {
     this.#change(id, nowMs, (member) => {
@@ -211,7 +219,8 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   reportLoad(id: string, { running = 0, waiting, cacheUse = 0 }: LoadReport, nowMs: number): void {
     this.#change(id, nowMs, (member) => {
       member.foreignTokens = Math.max(0, running + waiting - member.activeRequests) * this.#meanTokens
-      member.isFull = cacheUse >= fullFrom
+      // While others are farther away, a queue is full, too.
+      member.isFull = cacheUse >= fullFrom || (waiting > 0 && this.#standings.hasFar)
     })
   }
 
@@ -230,9 +239,16 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     const isFit = ({ endpoint }: Member<Endpoint>) => unfit?.has(endpoint.id) !== true
     const isPreferred = (member: Member<Endpoint>) =>
       isFit(member) && avoid?.has(member.endpoint.id) !== true && sought?.hasLeft(member) !== true
-    // In this order: neither avoided nor busy; avoided or unknown; busy.
+    // The request costs as much elsewhere.
+    const isNear = (member: Member<Endpoint>) =>
+      !member.isFar &&
+      !member.isFull &&
+      standings.loadOf(member) <= standings.meanFor(member) + request.tokens / member.weight &&
+      isPreferred(member)
+    // In this order: neither avoided nor busy, those of this zone first; avoided or unknown; busy.
     const member =
       sought?.choose(isPreferred) ??
+      (standings.hasFar ? standings.free(isNear) : undefined) ??
       standings.free(isPreferred) ??
       standings.freeOrUnknown(isFit) ??
       standings.busy(isPreferred) ??

@@ -7,7 +7,16 @@ import { loadOf, type Member, type PoolEndpoint, tokensOf } from './member.ts'
  */
 type Standing = 'free' | 'unknown' | 'busy' | 'blocked' | 'out'
 
-type Entry = { standing: Standing; readonly tokens: number; readonly weight: number; readonly wakesAtMs: number }
+type Entry = {
+  readonly standing: Standing
+  readonly tokens: number
+  readonly weight: number
+  readonly isFar: boolean
+  readonly wakesAtMs: number
+}
+
+/** The endpoints of this zone are preferred until their mean load is this many times that of all. */
+const nearBound = 4
 
 /** Which endpoints may be used now, ordered by load. Updated by events: a query does not visit every endpoint. */
 export class Standings<Endpoint extends PoolEndpoint> {
@@ -21,27 +30,33 @@ export class Standings<Endpoint extends PoolEndpoint> {
   readonly #busy = new IndexedHeap<Member<Endpoint>>((a, b) => a.busyUntilMs < b.busyUntilMs)
   /** Endpoints whose standing will change by time alone. */
   readonly #sleeping = new IndexedHeap<Member<Endpoint>>((a, b) => this.#wakesAtMs(a) < this.#wakesAtMs(b))
-  #freeTokens = 0
-  #freeWeight = 0
+  /** The free endpoints of this zone, and all others. */
+  readonly #near = { count: 0, tokens: 0, weight: 0 }
+  readonly #far = { count: 0, tokens: 0, weight: 0 }
 
-  /** The outstanding tokens of the free endpoints, by weight. */
-  get meanLoad(): number {
-    return this.#freeWeight === 0 ? 0 : this.#freeTokens / this.#freeWeight
+  /** Whether a free endpoint is in another zone. */
+  get hasFar(): boolean {
+    return this.#far.count > 0
+  }
+
+  /** The outstanding tokens of the free endpoints, by weight: for one of this zone, that of its zone, if the zone has not much more to do. */
+  meanFor({ isFar }: Member<Endpoint>): number {
+    const { weight } = this.#near
+    const all = mean(this.#near.tokens + this.#far.tokens, weight + this.#far.weight)
+    return isFar ? all : Math.min(mean(this.#near.tokens, weight), nearBound * all)
   }
 
   /** To be called after every event of the endpoint. */
   update(member: Member<Endpoint>, nowMs: number): void {
     const before = this.#entries.get(member)
     const { standing, wakesAtMs } = standingOf(member, nowMs)
-    const after = { standing, wakesAtMs, tokens: tokensOf(member), weight: member.weight }
+    const after = { standing, wakesAtMs, tokens: tokensOf(member), weight: member.weight, isFar: member.isFar }
     if (before?.standing === 'free') this.#count(before, -1)
     if (standing === 'free') this.#count(after, 1)
     if (before !== undefined && before.standing !== standing) this.#heapOf(before.standing)?.remove(member)
     if (standing === 'out') this.#entries.delete(member)
     else this.#entries.set(member, after)
     this.#heapOf(standing)?.put(member)
-    // Clears the rounding errors of adding and subtracting fractions.
-    if (this.#heaps.free.size === 0) this.#freeWeight = 0
     if (Number.isFinite(wakesAtMs)) this.#sleeping.put(member)
     else this.#sleeping.remove(member)
   }
@@ -101,9 +116,12 @@ export class Standings<Endpoint extends PoolEndpoint> {
     return standing === 'busy' ? this.#busy : this.#heaps[standing]
   }
 
-  #count({ tokens, weight }: Entry, sign: 1 | -1): void {
-    this.#freeTokens += sign * tokens
-    this.#freeWeight += sign * weight
+  #count({ tokens, weight, isFar }: Entry, sign: 1 | -1): void {
+    const zone = isFar ? this.#far : this.#near
+    zone.count += sign
+    zone.tokens += sign * tokens
+    // Clears the rounding errors of adding and subtracting fractions.
+    zone.weight = zone.count === 0 ? 0 : zone.weight + sign * weight
   }
 }
 
@@ -114,6 +132,10 @@ function standingOf(member: Member, nowMs: number): { readonly standing: Standin
   if (admitsFromMs > nowMs) return { standing: 'blocked', wakesAtMs: admitsFromMs }
   if (member.busyUntilMs > nowMs) return { standing: 'busy', wakesAtMs: member.busyUntilMs }
   return { standing: member.isKnown ? 'free' : 'unknown', wakesAtMs: never }
+}
+
+function mean(tokens: number, weight: number): number {
+  return weight === 0 ? 0 : tokens / weight
 }
 
 function isLessLoaded(a: Member, b: Member): boolean {

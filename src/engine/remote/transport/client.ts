@@ -21,6 +21,10 @@ export type Endpoint = {
   readonly upstreamModel?: string
   /** Used only if the others cannot be. */
   readonly isSpare?: true
+  /** It is in another zone: used while those of this zone have more to do. */
+  readonly isFar?: true
+  /** The name in its certificate, if that is not the host of the URL. */
+  readonly serverName?: string
   /** It is a router that balances over servers of its own. */
   readonly isRouter?: true
   /** The kind of source that listed it. Absent: the configuration. */
@@ -147,11 +151,13 @@ export class UpstreamClient {
     this.#addresses.set(endpoint, routes)
     const known = routes.get(path)
     if (known?.method === method && known.fromRoot === fromRoot && known.head === head) return known
-    const { url, apiKey } = endpoint
-    const { origin, pathname, search } = new URL(urlOf(fromRoot ? rootOf(url) : url, path))
+    const { url, apiKey, serverName } = endpoint
+    const { origin, port, pathname, search } = new URL(urlOf(fromRoot ? rootOf(url) : url, path))
     const headers = {
       accept: 'text/event-stream, application/json',
       'accept-encoding': 'identity',
+      // Undici also expects this name in the certificate.
+      ...(serverName !== undefined && { host: port === '' ? serverName : `${serverName}:${port}` }),
       ...(method === 'POST' && { 'content-type': 'application/json' }),
       ...(apiKey !== undefined && keyHeaders(apiKey, head)),
       ...head?.headers,

@@ -22,11 +22,12 @@ type Holder = {
   readonly breaker: { state(nowMs: number): string }
   readonly foreignTokens: number | undefined
   readonly isFull: boolean
+  readonly isFar: boolean
   readonly weight: number
   readonly endpoint: { readonly id: string; readonly weight: number }
 }
 
-type Standings<Member> = { readonly meanLoad: number; isFree(member: Member): boolean; loadOf(member: Member): number }
+type Standings<Member> = { meanFor(member: Member): number; isFree(member: Member): boolean; loadOf(member: Member): number }
 
 type Wanted = {
   readonly nowMs: number
@@ -182,16 +183,18 @@ export class Affinity<Member extends Holder> {
 
   /** How much load an endpoint may have to get the request. */
   #limits({ tokens, promptTokens }: { readonly tokens: number; readonly promptTokens: number }) {
-    const mean = this.#standings.meanLoad
+    const meanFor = (member: Member) => this.#standings.meanFor(member)
     // Each process sees a sample of the load that several make: what exceeds the mean by chance says little about the whole.
-    const deviation = Math.sqrt(this.#elsewhere * mean * tokens)
-    const chanceOf = (member: Member) => (member.foreignTokens === undefined ? unseenDeviations : reportedDeviations) * deviation
+    const chanceOf = (member: Member) =>
+      (member.foreignTokens === undefined ? unseenDeviations : reportedDeviations) *
+      Math.sqrt(this.#elsewhere * meanFor(member) * tokens)
     return {
       /** `share`: of the prompt, what the endpoint has in its cache. */
       ofHolder: (member: Member, share: number) =>
-        chanceOf(member) + Math.max(this.#bound * mean, mean + (tokens - promptTokens * share) / member.weight),
+        chanceOf(member) +
+        Math.max(this.#bound * meanFor(member), meanFor(member) + (tokens - promptTokens * share) / member.weight),
       // Nothing is lost elsewhere. But other processes have to come to the same choice.
-      ofNew: (member: Member) => chanceOf(member) + mean * (1 + (this.#bound - 1) * this.#elsewhere),
+      ofNew: (member: Member) => chanceOf(member) + meanFor(member) * (1 + (this.#bound - 1) * this.#elsewhere),
     }
   }
 

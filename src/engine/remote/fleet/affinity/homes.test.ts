@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Homes } from './homes.ts'
 
-const server = (name: string | number, weight = 1) => ({ endpoint: { id: `http://${name}:8000/v1`, weight } })
+const server = (name: string | number, weight = 1) => ({ isFar: false, endpoint: { id: `http://${name}:8000/v1`, weight } })
 const servers = Array.from({ length: 50 }, (_, index) => server(index))
 const conversations = Array.from({ length: 2000 }, (_, index) => key(`conversation ${index}`))
 

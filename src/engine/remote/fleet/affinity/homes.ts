@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { PrefixKey } from './prefix-memory.ts'
 
-type Server = { readonly endpoint: { readonly id: string; readonly weight: number } }
+type Server = { readonly isFar: boolean; readonly endpoint: { readonly id: string; readonly weight: number } }
 
 type Place<Member> = { readonly member: Member; readonly high: number; readonly low: number; readonly logWeight: number }
 
@@ -12,6 +12,8 @@ export type Group = { readonly key: PrefixKey; readonly share: number }
 const mostHomes = 4
 /** A group spreads over this many times the servers that its requests fill. */
 const spread = 8
+/** Added to the logarithms of servers in other zones: they come after all those of this zone. */
+const farDistance = 1000
 /** The least servers of a group: with fewer, a server that is the first one of several groups has too much to do. */
 const leastSpread = 8
 
@@ -48,7 +50,7 @@ export class Homes<Member extends Server> {
     const best: { readonly member: Member; readonly cost: number }[] = []
     let worst = Number.POSITIVE_INFINITY
     for (const place of this.#places) {
-      let distance = -place.logWeight
+      let distance = (place.member.isFar ? farDistance : 0) - place.logWeight
       for (const { key, slope } of slopes) distance += (slope * mixed(key, place)) / 2 ** 32
       const bits = mixed(root, place)
       // A lower bound of the logarithms, which most servers do not need.

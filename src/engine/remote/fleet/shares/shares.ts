@@ -9,6 +9,7 @@ type SharesOptions = {
   readonly pool: {
     setDraining(id: string, isDraining: boolean, nowMs: number): void
     setWeight(id: string, weight: number, nowMs: number): void
+    setFar(id: string, isFar: boolean, nowMs: number): void
     /** The state of its breaker. */
     stateOf(id: string, nowMs: number): 'closed' | 'open' | 'half-open'
   }
@@ -46,7 +47,8 @@ export class Shares {
     if (isNew) this.#cool(id, false)
   }
 
-  changed({ id, weight }: Endpoint): void {
+  changed({ id, weight, isFar }: Endpoint): void {
+    this.#options.pool.setFar(id, isFar === true, this.#options.now())
     this.#weights.set(id, weight)
     const warming = this.#warming.get(id)
     if (warming !== undefined) this.#warming.set(id, { ...warming, weight })
