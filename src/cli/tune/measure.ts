@@ -19,26 +19,36 @@ const replySchema = z.object({
   }),
 })
 
-type Measured = { readonly seconds: number; readonly promptRate: number; readonly outputRate: number }
+const errorSchema = z.object({ error: z.object({ message: z.string() }) })
 
-/** Loads a model with settings on a server of this process, and measures it; undefined where it does not load, or not answer in time. */
+type Trial = {
+  readonly settings: Value['settings']
+  /** It ends within this time. */
+  readonly mostMs: number
+}
+
+/** Loads a model with settings on a server of this process, and measures the seconds of the work, or says why it cannot. */
 export async function measureModel(
   config: LoadedConfig,
   model: ConfiguredModel,
-  { settings, signal }: { readonly settings: Value['settings']; readonly signal: AbortSignal },
-): Promise<Measured | undefined> {
+  { settings, mostMs }: Trial,
+): Promise<number | string> {
   const given = Object.entries({ ...model, ...settings }).filter(([, value]) => value !== undefined)
   const tried = { ...Object.fromEntries(given), slots: 1, contextLength: measured.contextLength } as ConfiguredModel
+  const signal = AbortSignal.timeout(Math.ceil(mostMs))
   const server = await startOwnServer({ ...config, builtinModel: false, listings: [] }, [tried])
   try {
-    const found: Measured[] = []
+    const found: number[] = []
     // The first round reads the file, and is not counted.
     for (let round = 0; round <= rounds; round += 1) {
-      const one = await ask(server.address, { model: model.id, round, signal })
-      if (one === undefined) return undefined
-      if (round > 0) found.push(one)
+      const seconds = await ask(server.address, { model: model.id, round, signal })
+      if (typeof seconds === 'string') return seconds
+      if (round > 0) found.push(seconds)
     }
-    return found.reduce((best, one) => (one.seconds < best.seconds ? one : best))
+    return Math.min(...found)
+  } catch (error) {
+    if (signal.aborted) return 'takes too long'
+    throw error
   } finally {
     await server.close()
   }
@@ -49,7 +59,7 @@ type Question = { readonly model: string; readonly round: number; readonly signa
 async function ask(
   { url, apiKey }: { readonly url: string; readonly apiKey?: string | undefined },
   { model, round, signal }: Question,
-): Promise<Measured | undefined> {
+): Promise<number | string> {
   const words = Array.from({ length: measured.words }, (_, index) => wordAt(index + round * measured.words))
   const body = { model, prompt: words.join(' '), max_tokens: measured.outputTokens, temperature: 0, ignore_eos: true }
   const response = await fetch(`${url}/v1/completions`, {
@@ -57,13 +67,11 @@ async function ask(
     headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
     body: JSON.stringify(body),
     signal,
-  }).catch(() => undefined)
-  const reply = replySchema.safeParse(await response?.json().catch(() => undefined))
-  if (response?.ok !== true || !reply.success) return undefined
-  const { prompt_n, prompt_ms, predicted_n, predicted_ms } = reply.data.timings
-  const [promptMs, outputMs] = [prompt_ms / prompt_n, predicted_ms / predicted_n]
-  const seconds = (work.promptTokens * promptMs + work.outputTokens * outputMs) / 1000
-  return { seconds, promptRate: 1000 / promptMs, outputRate: 1000 / outputMs }
+  })
+  const reply = await response.json()
+  if (!response.ok) return errorSchema.parse(reply).error.message
+  const { prompt_n, prompt_ms, predicted_n, predicted_ms } = replySchema.parse(reply).timings
+  return (work.promptTokens * (prompt_ms / prompt_n) + work.outputTokens * (predicted_ms / predicted_n)) / 1000
 }
 
 /** Different words in each round: a prompt that was read before costs nothing. */

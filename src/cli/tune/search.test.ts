@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { type Dimension, searchSettings } from './search.ts'
+import { describe, expect, test } from 'vitest'
+import { type Dimension, type Found, searchSettings } from './search.ts'
 
 const dimension = (name: string, ...values: unknown[]): Dimension => ({
   name,
@@ -12,6 +12,15 @@ const dimensions = [
   dimension('cacheTypeK', undefined, 'q8_0', 'q4_0'),
 ]
 type Settings = Readonly<Record<string, unknown>>
+
+type Measure = (settings: Settings) => number | string
+
+/** Searches without a limit. */
+async function search(measure: Measure): Promise<Found> {
+  const found = await searchSettings({ dimensions, measure: async (settings) => measure(settings), limitMs: 1e9 })
+  if (typeof found === 'string') throw new Error(found)
+  return found
+}
 
 /** A machine whose steps take `work` over its threads, and more where they are too many; each of its parts has another best value. */
 function machine(seed: number) {
@@ -36,46 +45,69 @@ test('the settings are at most 5 % slower than the best of all combinations, aft
   for (let seed = 1; seed <= 50; seed += 1) {
     const seconds = machine(seed)
     let trials = 0
-    const measure = async (settings: Settings) => {
+    const found = await search((settings) => {
       trials += 1
       return seconds(settings)
-    }
-    const found = await searchSettings({ dimensions, measure, hasTime: () => true })
+    })
     const best = Math.min(...grid.map(seconds))
-    expect(best / (found?.seconds ?? Number.POSITIVE_INFINITY)).toBeGreaterThanOrEqual(0.95)
-    expect(found?.endedEarly).toBe(false)
+    expect(best / found.seconds).toBeGreaterThanOrEqual(0.95)
+    expect(found.endedEarly).toBe(false)
     expect(trials).toBeLessThan(grid.length / 3)
-    expect(found && seconds(found.settings)).toBe(found?.seconds)
+    expect(seconds(found.settings)).toBe(found.seconds)
   }
 })
 
 test('what each setting gains is told, and together they are the whole gain', async () => {
-  const found = await searchSettings({ dimensions, measure: async (settings) => machine(3)(settings), hasTime: () => true })
-  const { chosen = [], firstSeconds = 0, seconds = 0 } = found ?? {}
+  const { chosen, firstSeconds, seconds } = await search(machine(3))
   expect(chosen.length).toBeGreaterThan(0)
   expect(chosen.reduce((product, { gain }) => product * gain, 1)).toBeCloseTo(firstSeconds / seconds)
 })
 
 test('a difference within the noise changes nothing', async () => {
-  const noisy = async ({ threads }: Settings) => 1 - Number(threads) / 1000
-  const found = await searchSettings({ dimensions, measure: noisy, hasTime: () => true })
-  expect(found).toMatchObject({ chosen: [], seconds: 0.993 })
+  expect(await search(({ threads }) => 1 - Number(threads) / 1000)).toMatchObject({ chosen: [], seconds: 0.993 })
 })
 
-test('settings with which the model does not load are passed over', async () => {
-  const measure = async ({ threads, flashAttention }: Settings) => (flashAttention === false ? undefined : 1 / Number(threads))
-  const found = await searchSettings({ dimensions, measure, hasTime: () => true })
-  expect(found?.chosen.map(({ name, after }) => [name, after.label])).toEqual([['threads', '8']])
-  expect(await searchSettings({ dimensions, measure: async () => undefined, hasTime: () => true })).toBeUndefined()
+test('settings with which the model does not load are passed over, and the reason is told', async () => {
+  const refuses: Measure = ({ threads, flashAttention }) => (flashAttention === false ? 'no' : 1 / Number(threads))
+  const told: unknown[] = []
+  const found = await searchSettings({
+    dimensions,
+    measure: async (settings) => refuses(settings),
+    limitMs: 1e9,
+    onTrial: (name, { label }, result) => void told.push([name, label, result]),
+  })
+  const { chosen } = found as Found
+  expect(chosen.map(({ name, after }) => [name, after.label])).toEqual([['threads', '8']])
+  expect(told).toContainEqual(['flashAttention', 'false', 'no'])
 })
 
-test('when time is over, the best so far is kept', async () => {
-  let trials = 0
-  const measure = async ({ threads }: Settings) => {
-    trials += 1
-    return 1 / Number(threads)
+test('a model that cannot be measured as it is configured is not tuned', async () => {
+  expect(await searchSettings({ dimensions, measure: async () => 'no memory', limitMs: 1e9 })).toBe('no memory')
+})
+
+describe('the time of a search', () => {
+  /** Trials that take these times, and no longer than they may. */
+  const searchWithin = async (limitMs: number, timeOf: (settings: Settings) => number) => {
+    let nowMs = 0
+    const tried: Settings[] = []
+    const measure = async (settings: Settings, mostMs: number) => {
+      tried.push(settings)
+      const tookMs = timeOf(settings)
+      nowMs += Math.min(tookMs, mostMs)
+      return tookMs > mostMs ? 'takes too long' : tookMs / 1000
+    }
+    const found = await searchSettings({ dimensions, measure, limitMs, now: () => nowMs })
+    return { found, tried, nowMs }
   }
-  const found = await searchSettings({ dimensions, measure, hasTime: () => trials < 3 })
-  expect(trials).toBe(3)
-  expect(found).toMatchObject({ endedEarly: true, seconds: 1 / 7 })
+
+  test('the best so far is kept when it is over, and no trial begins that would end behind it', async () => {
+    const { found, tried, nowMs } = await searchWithin(3500, ({ threads }) => (threads === 7 ? 1000 : 900))
+    expect([tried.length, nowMs]).toEqual([3, 2800])
+    expect(found).toMatchObject({ endedEarly: true, seconds: 0.9 })
+  })
+
+  test('settings that are slower by far do not use it up', async () => {
+    const { found } = await searchWithin(100_000, ({ threads }) => (threads === 1 ? 1e6 : 7000 / Number(threads)))
+    expect(found).toMatchObject({ endedEarly: false, seconds: 7 / 8 })
+  })
 })

@@ -14,11 +14,12 @@ export type Chosen = {
 
 type SearchOptions = {
   readonly dimensions: readonly Dimension[]
-  /** The seconds of the work that is measured; undefined: the model does not load with these settings. */
-  measure(settings: Value['settings']): Promise<number | undefined>
-  /** Whether there is time for another one. */
-  hasTime(): boolean
-  readonly onTrial?: (name: string, value: Value, seconds: number | undefined) => void
+  /** The seconds of the work that is measured, or why they are unknown. It ends within `mostMs`. */
+  measure(settings: Value['settings'], mostMs: number): Promise<number | string>
+  /** How long all of it may take. */
+  readonly limitMs: number
+  readonly now?: () => number
+  readonly onTrial?: (name: string, value: Value, result: number | string) => void
 }
 
 export type Found = {
@@ -32,29 +33,41 @@ export type Found = {
 
 /** A smaller difference is noise. */
 const leastGain = 1.02
+/**
+ * A trial may take this many times as long as the shortest one: settings that are slower by far, such as threads that wait for busy cores,
+ * would use up the time of the others.
+ */
+const patience = 3
 /** A change of one setting can make another value of an earlier one the best. */
 const mostSweeps = 3
 
 /**
- * Tries the values of one dimension after another and keeps the fastest, until a sweep changes nothing or time is over. Undefined: the model
- * does not load as it is configured.
+ * Tries the values of one dimension after another and keeps the fastest, until a sweep changes nothing or time is over. A text says why the
+ * model could not be measured as it is configured.
  */
-export async function searchSettings(options: SearchOptions): Promise<Found | undefined> {
-  const { dimensions, measure, hasTime, onTrial } = options
-  const measured = new Map<string, number | undefined>()
+export async function searchSettings(options: SearchOptions): Promise<Found | string> {
+  const { dimensions, measure, limitMs, now = () => performance.now(), onTrial } = options
+  const endMs = now() + limitMs
+  let shortestMs = Number.POSITIVE_INFINITY
+  /** A trial must not end behind the limit. */
+  const hasTime = () => now() + shortestMs <= endMs
+  const measured = new Map<string, number | string>()
   const current = dimensions.map(() => 0)
   const settingsOf = (indexes: readonly number[]): Value['settings'] =>
     Object.assign({}, ...dimensions.map(({ values }, at) => values[indexes[at] ?? 0]?.settings))
-  const secondsOf = async (indexes: readonly number[], onNew: (seconds: number | undefined) => void) => {
+  const resultOf = async (indexes: readonly number[], onNew: (result: number | string) => void) => {
     const key = indexes.join()
-    if (measured.has(key)) return measured.get(key)
-    const seconds = await measure(settingsOf(indexes))
-    measured.set(key, seconds)
-    onNew(seconds)
-    return seconds
+    const known = measured.get(key)
+    if (known !== undefined) return known
+    const beganMs = now()
+    const result = await measure(settingsOf(indexes), Math.min(endMs - beganMs, patience * shortestMs))
+    if (typeof result === 'number') shortestMs = Math.min(shortestMs, now() - beganMs)
+    measured.set(key, result)
+    onNew(result)
+    return result
   }
-  const firstSeconds = await secondsOf(current, () => undefined)
-  if (firstSeconds === undefined) return undefined
+  const firstSeconds = await resultOf(current, () => undefined)
+  if (typeof firstSeconds === 'string') return firstSeconds
   let best = firstSeconds
   let endedEarly = false
   const gains = dimensions.map(() => 1)
@@ -67,8 +80,8 @@ export async function searchSettings(options: SearchOptions): Promise<Found | un
           endedEarly = true
           continue
         }
-        const seconds = await secondsOf(tried, (found) => onTrial?.(name, value, found))
-        if (seconds === undefined || seconds * leastGain > best) continue
+        const seconds = await resultOf(tried, (result) => onTrial?.(name, value, result))
+        if (typeof seconds === 'string' || seconds * leastGain > best) continue
         gains[at] = ((gains[at] ?? 1) * best) / seconds
         best = seconds
         current[at] = index

@@ -5,6 +5,7 @@ import { AppError } from '../../contract/errors.ts'
 import { hasFiles } from '../../lifecycle/fetch-files.ts'
 import { locateModelFile } from '../../registry/fetch/fetch-model.ts'
 import { readWeights } from '../../registry/gguf/gguf-weights.ts'
+import { readFacts } from '../../registry/gguf/memory-need.ts'
 import { resolvePath } from '../../registry/names/sources.ts'
 import { findWanted, type LoadModels } from '../models/wanted-model.ts'
 import { commandName } from '../terminal/command-name.ts'
@@ -35,28 +36,17 @@ export async function tune({ name, minutes, write, loadConfig }: TuneOptions): P
   const layers = (await readWeights(file.path))?.layers ?? []
   const isMixture = layers.some(({ expertBytes }) => expertBytes > 0)
   const expertLayers = isMixture && gpuBytes > 0 ? layers.length : 0
-  const endMs = performance.now() + minutes * 60_000
-  const signal = AbortSignal.timeout(minutes * 60_000)
-  let longestMs = 0
+  const headLayers = (await readFacts(file.path))?.headLayers.length ?? 0
   const found = await searchSettings({
-    dimensions: dimensionsOf(model, { cores: availableParallelism(), expertLayers }),
-    // A trial must not end behind the limit.
-    hasTime: () => performance.now() + longestMs < endMs,
-    onTrial: (dimension, { label }, seconds) => {
-      console.error(`${dimension} ${label}: ${seconds === undefined ? 'does not load' : `${seconds.toFixed(1)} s`}`)
+    dimensions: dimensionsOf(model, { cores: availableParallelism(), expertLayers, headLayers }),
+    limitMs: minutes * 60_000,
+    onTrial: (dimension, { label }, result) => {
+      console.error(`${dimension} ${label}: ${typeof result === 'string' ? result : `${result.toFixed(1)} s`}`)
     },
-    measure: async (settings) => {
-      const beganMs = performance.now()
-      const result = await measureModel(config, model, { settings, signal })
-      longestMs = Math.max(longestMs, performance.now() - beganMs)
-      return result?.seconds
-    },
+    measure: (settings, mostMs) => measureModel(config, model, { settings, mostMs }),
   })
-  if (found === undefined)
-    throw new AppError(
-      'model-unavailable',
-      `model '${model.id}' does not load as it is configured, or takes longer than ${minutes} minutes for three replies`,
-    )
+  if (typeof found === 'string')
+    throw new AppError('model-unavailable', `model '${model.id}' cannot be measured as it is configured: ${found}`)
   const { chosen, firstSeconds, seconds, endedEarly } = found
   console.log(`${firstSeconds.toFixed(1)} s for a prompt of 1,024 tokens and a reply of 256, with the present settings`)
   if (endedEarly) console.error(`${minutes} minutes were not enough for all values: --minutes gives more`)
