@@ -102,9 +102,6 @@ export function expectedNeed(
   return memoryNeed(planOf({ ...settings, modelPath, contextLength }))
 }
 
-/** The most tokens of a draft where the settings name no number. */
-const usualHeadTokens = 3
-
 /** The facts that the memory of a process depends on. `binary`: the program of a llama-server. */
 type MemoryPlan = Pick<LoadOptions, 'modelPath' | 'slots' | 'contextLength' | 'longestContext' | 'batchSize' | 'prefixCache'> &
   Pick<ServerPlan, 'flashAttention' | 'mmprojPath'> & {
@@ -128,9 +125,8 @@ function planOf(plan: MemoryPlan): LoadPlan {
     ...(batchSize !== undefined && { batchSize }),
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),
-    ...(draft !== undefined && { draftPath: draft.modelPath }),
+    ...(draft !== undefined && { draft }),
     ...(speculation?.type === 'mtp' && { headTokens: speculation.maxTokens }),
-    ...((draft?.type === 'mtp' || draft?.type === 'eagle3') && { headTokens: draft.maxTokens ?? usualHeadTokens }),
     ...(typeof prefixCache?.memoryBytes === 'number' && { prefixBytes: prefixCache.memoryBytes }),
     otherPaths: [...(mmprojPath === undefined ? [] : [mmprojPath]), ...adapters.map(({ path }) => path)],
   }

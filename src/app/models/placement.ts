@@ -4,12 +4,12 @@ import type { LoadOptions } from '../../engine/llama/channel/ipc.ts'
 import type { ContextRoom } from '../../registry/gguf/choose-context.ts'
 import { estimateMemory, type MemorySettings } from '../../registry/gguf/estimate-memory.ts'
 import { readWeights } from '../../registry/gguf/gguf-weights.ts'
-import { readFacts, usualContext } from '../../registry/gguf/memory-need.ts'
+import { computedOf, readFacts, usualContext } from '../../registry/gguf/memory-need.ts'
 import { formatBytes } from '../../registry/names/format-bytes.ts'
 import { expectedContext } from './memory-sharing.ts'
 
-type Plan = Pick<LoadOptions, 'modelPath' | 'gpuLayers' | 'placement' | 'longestContext'> &
-  Omit<MemorySettings, 'contextLength'> & { readonly contextLength?: number | undefined }
+type Plan = Pick<LoadOptions, 'modelPath' | 'gpuLayers' | 'placement' | 'longestContext' | 'speculation' | 'draft'> &
+  Omit<MemorySettings, 'contextLength' | 'heads' | 'rollback'> & { readonly contextLength?: number | undefined }
 
 /** The settings of a model that say where its weights are. */
 export function placementOf({
@@ -36,7 +36,9 @@ export function placementOf({
 export async function weightsToFit(plan: Plan): Promise<Weights | undefined> {
   const { modelPath, gpuLayers = 'auto', placement = {}, longestContext = usualContext, contextLength = longestContext } = plan
   if (gpuLayers !== 'auto' || placement.experts !== undefined || placement.tensorSplit !== undefined) return undefined
-  const weights = await weightsWith({ ...plan, modelPath, contextLength })
+  const { speculation, draft } = plan
+  const computed = await computedOf({ draft, ...(speculation?.type === 'mtp' && { headTokens: speculation.maxTokens }) })
+  const weights = await weightsWith({ ...plan, ...computed, modelPath, contextLength })
   const isMixture = weights?.layers.some(({ expertBytes }) => expertBytes > 0) === true
   return isMixture || placement.devices !== undefined ? weights : undefined
 }
@@ -58,12 +60,16 @@ export async function gpuPart(plan: FilePlan) {
 
 type Machine = { readonly path: string; readonly room: ContextRoom; readonly gpus: readonly { readonly freeBytes: number }[] }
 
-/** Where the weights of a model will be, in words; undefined where its configuration says it, or node-llama-cpp counts its layers. */
+/**
+ * Where the weights of a model will be, in words, without a draft model, which may not be here yet; undefined where its configuration says
+ * it, or node-llama-cpp counts its layers.
+ */
 export async function expectedPlacement(model: LlamaModelConfig, { path, room, gpus }: Machine): Promise<string | undefined> {
   const context = model.contextLength === undefined ? await expectedContext(model, path, room) : undefined
   const longestContext = context?.contextLength
+  const { draft: _, ...settings } = model
   const weights = await weightsToFit({
-    ...model,
+    ...settings,
     ...placementOf(model),
     modelPath: path,
     ...(longestContext !== undefined && { longestContext }),

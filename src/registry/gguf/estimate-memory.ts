@@ -23,8 +23,10 @@ export type MemorySettings = {
   readonly flashAttention: boolean
   readonly cacheTypeK?: string | undefined
   readonly cacheTypeV?: string | undefined
-  /** The most tokens that the model drafts with layers of its own; absent: it does not. */
-  readonly headTokens?: number
+  /** The layers that are computed: besides or without the others, those that predict further tokens; absent: the others. */
+  readonly heads?: 'too' | 'only'
+  /** The most tokens of a draft that recurrent layers may have to take back, for each of which they keep a state. */
+  readonly rollback?: number
 }
 
 /** The parts of a model's memory that its file and its settings decide. */
@@ -47,22 +49,21 @@ const keptPerToken = 8
 
 /** The memory that llama.cpp allocates for a context, besides the weights. */
 export function estimateMemory(facts: GgufFacts, settings: MemorySettings): MemoryEstimate {
-  const { contextLength, slots, batchSize = defaultBatchSize, flashAttention, headTokens = 0 } = settings
-  const { layers, headLayers, vocabularySize, embeddingLength, headCount } = facts
+  const { contextLength, slots, batchSize = defaultBatchSize, flashAttention, heads, rollback = 0 } = settings
+  const { headLayers, vocabularySize, embeddingLength, headCount } = facts
+  const layers = heads === 'only' ? [] : facts.layers
   const batch = Math.min(batchSize, contextLength * slots)
   const cells = roundUp(contextLength)
   const bytesOf = (kept: readonly Layer[]) =>
     slots * kept.reduce((sum, layer) => sum + layerBytes(layer, { cells, batch, settings }), 0)
-  const isRecurrent = ({ type }: Layer) => type === 'recurrent'
-  // Recurrent layers keep their state before each token of a draft.
-  const drafting = headTokens === 0 ? 0 : bytesOf(headLayers) + headTokens * bytesOf(layers.filter(isRecurrent))
-  const contextBytes = bytesOf(layers) + drafting
+  const states = layers.filter(({ type }) => type === 'recurrent')
+  const contextBytes = bytesOf(layers) + rollback * bytesOf(states) + (heads === undefined ? 0 : bytesOf(headLayers))
   const pointBytes = Math.min(mostPointBytes, mostPoints * bytesOf(layers.filter(forgets)))
   // Logits and attention are not computed at the same time: the larger one counts.
   const logits = vocabularySize * batch
   const attention = flashAttention ? cells * batch : (headCount + 1) * cells * batch
   const workBytes = floatBytes * (Math.max(logits, attention) + keptPerToken * embeddingLength * batch)
-  const contexts = headTokens === 0 ? 1 : 2
+  const contexts = heads === 'too' ? 2 : 1
   return { contextBytes: Math.ceil(contextBytes), pointBytes: Math.ceil(pointBytes), workBytes: contexts * workBytes }
 }
 

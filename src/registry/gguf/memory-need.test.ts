@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -61,7 +61,7 @@ describe('the memory of a context', () => {
       'llama',
       { ...plain, nextn_predict_layers: uint32(1) },
     ],
-    ['has them where they draft', 4 * cells * 128 * 2, 'llama', { ...plain, nextn_predict_layers: uint32(1) }, { headTokens: 3 }],
+    ['has them where they draft', 4 * cells * 128 * 2, 'llama', { ...plain, nextn_predict_layers: uint32(1) }, { heads: 'too' }],
     ['grows with the slots', 3 * 4 * cells * 128 * 2, 'llama', plain, { slots: 3 }],
     ['shrinks with quantized caches', (4 * cells * 128 * 34) / 32, 'llama', plain, { cacheTypeK: 'q8_0', cacheTypeV: 'q8_0' }],
     [
@@ -143,8 +143,33 @@ describe('what a model needs', () => {
     const projector = join(folder, 'projector.gguf')
     await writeFile(projector, Buffer.alloc(1000))
     const alone = await memoryNeed(plan)
-    const drafted = await memoryNeed({ ...plan, draftPath: builtinModel.path, otherPaths: [projector] })
+    const drafted = await memoryNeed({ ...plan, draft: { modelPath: builtinModel.path }, otherPaths: [projector] })
     expect(drafted.bytes - 160e6 - 1000).toBe(2 * (alone.bytes - 160e6))
+  })
+
+  test('includes the states that recurrent layers keep for the drafts of trained layers, wherever those are', async () => {
+    const write = async (name: string, architecture: string, values: Readonly<Record<string, GgufValue>>) => {
+      await writeFile(join(folder, name), headerOf(architecture, values))
+      return join(folder, name)
+    }
+    const sizes = { 'ssm.inner_size': uint32(64), 'ssm.state_size': uint32(16), 'ssm.conv_kernel': uint32(4) }
+    const hybrid = { ...plain, ...sizes, 'attention.head_count_kv': { type: 'int32s', value: [2, 0, 0, 2] } } as const
+    const modelPath = await write('hybrid.gguf', 'hybrid', { ...hybrid, nextn_predict_layers: uint32(1) })
+    const [eagle, beside] = [await write('eagle.gguf', 'eagle3', { block_count: uint32(1) }), join(folder, 'beside.gguf')]
+    await writeFile(beside, await readFile(modelPath))
+    const recurrent = { modelPath, slots: 2, flashAttention: true, processBytes: 0, contextLength: 1000 }
+    const bytesOf = async (more: object) => (await memoryNeed({ ...recurrent, ...more })).bytes
+    const state = 2 * 2 * (3 * 64 + 16 * 64) * 4
+    const keys = 2 * cells * 2 * 16 * 2 * 2
+    const computing = 4 * (cells + 8 * 64) * 512
+    const plainBytes = await bytesOf({})
+    expect(await bytesOf({ headTokens: 4 })).toBe(plainBytes + 4 * state + keys / 2 + computing)
+    const ofFile = async (path: string, draft: object) =>
+      (await bytesOf({ draft: { modelPath: path, ...draft } })) - (await stat(path)).size - plainBytes
+    expect(await ofFile(beside, { type: 'mtp', maxTokens: 4 })).toBe(4 * state + keys / 2 + computing)
+    const others = await ofFile(eagle, { maxTokens: 4 })
+    expect((await ofFile(eagle, { maxTokens: 5 })) - others).toBe(state)
+    expect((await ofFile(eagle, {})) - others).toBe(-state)
   })
 
   test('includes all parts of a split file', async () => {

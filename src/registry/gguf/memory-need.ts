@@ -7,12 +7,14 @@ import { estimateMemory, type MemorySettings } from './estimate-memory.ts'
 import { type GgufFacts, readGgufFacts } from './gguf-facts.ts'
 import { readFileHeader } from './read-file-header.ts'
 
-export type LoadPlan = Omit<MemorySettings, 'contextLength'> & {
+export type LoadPlan = Omit<MemorySettings, 'contextLength' | 'heads' | 'rollback'> & {
   readonly modelPath: string
   /** Absent: not known yet. */
   readonly contextLength?: number
-  /** A model that drafts tokens for this one, in a context of the same length. */
-  readonly draftPath?: string
+  /** The most tokens that the model drafts with layers of its own; absent: it does not. */
+  readonly headTokens?: number
+  /** A model, or layers, that draft tokens for this one, in a context of the same length. */
+  readonly draft?: { readonly modelPath: string; readonly type?: string; readonly maxTokens?: number } | undefined
   /** Further files to load, such as a projector. */
   readonly otherPaths?: readonly string[]
   /** What prefixes may use besides the context. */
@@ -24,11 +26,14 @@ export type LoadPlan = Omit<MemorySettings, 'contextLength'> & {
 /** Long enough for a chat; the default where nothing else is known. */
 export const usualContext = 8192
 
+/** The most tokens of a draft of trained layers where the settings name no number. */
+const usualHeadTokens = 3
+
 /** Estimates from the headers of the files how much memory they take when loaded. A file that cannot be read counts with its size. */
 export async function memoryNeed(plan: LoadPlan): Promise<MemoryNeed> {
-  const { modelPath, draftPath, otherPaths = [], prefixBytes = 0, slots } = plan
+  const { otherPaths = [], prefixBytes = 0, slots } = plan
   const processBytes = plan.processBytes + prefixBytes
-  const files = await Promise.all([modelPath, ...(draftPath === undefined ? [] : [draftPath])].map(readModel))
+  const files = await readFiles(plan)
   const models = files.map((file) => needOf(file, plan))
   const others = await Promise.all(otherPaths.map(sizeOf))
   const weights = sum([...models.map(({ weightsBytes }) => weightsBytes), ...others])
@@ -75,17 +80,38 @@ type FileNeed = {
   readonly contextLength?: number
 }
 
-/** The part of a model's file that its need depends on. */
-type ModelFile = { readonly weightsBytes: number; readonly facts: GgufFacts | undefined }
+type Computed = Pick<MemorySettings, 'heads' | 'rollback'>
 
-async function readModel(path: string): Promise<ModelFile> {
-  return { weightsBytes: await weightsOf(path), facts: await readFacts(path) }
+/** The part of a model's file that its need depends on. */
+type ModelFile = {
+  readonly weightsBytes: number
+  readonly facts: GgufFacts | undefined
+  readonly computed: Computed
 }
 
-function needOf({ weightsBytes, facts }: ModelFile, plan: LoadPlan): FileNeed {
+/** The files of a model and of what drafts for it. */
+async function readFiles(plan: LoadPlan): Promise<ModelFile[]> {
+  const { modelPath, draft } = plan
+  const own = await readModel(modelPath, await computedOf(plan))
+  return draft === undefined ? [own] : [own, await readModel(draft.modelPath, draft.type === 'mtp' ? { heads: 'only' } : {})]
+}
+
+/** What a model computes for the drafts that it checks. */
+export async function computedOf({ headTokens, draft }: Pick<LoadPlan, 'headTokens' | 'draft'>): Promise<Computed> {
+  if (headTokens !== undefined) return { heads: 'too', rollback: headTokens }
+  if (draft === undefined) return {}
+  const isTrained = draft.type === 'mtp' || (await readFacts(draft.modelPath))?.architecture === 'eagle3'
+  return isTrained ? { rollback: draft.maxTokens ?? usualHeadTokens } : {}
+}
+
+async function readModel(path: string, computed: Computed): Promise<ModelFile> {
+  return { weightsBytes: await weightsOf(path), facts: await readFacts(path), computed }
+}
+
+function needOf({ weightsBytes, facts, computed }: ModelFile, plan: LoadPlan): FileNeed {
   if (facts === undefined) return { weightsBytes, contextBytes: 0, pointBytes: 0, workBytes: 0 }
   const { contextLength = usualContext } = plan
-  return { weightsBytes, contextLength, ...estimateMemory(facts, { ...plan, contextLength }) }
+  return { weightsBytes, contextLength, ...estimateMemory(facts, { ...plan, ...computed, contextLength }) }
 }
 
 function bytesOf({ weightsBytes, contextBytes, pointBytes, workBytes }: FileNeed): number {
