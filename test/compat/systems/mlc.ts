@@ -186,7 +186,7 @@ const server: readonly Row[] = [
   ),
   differs(
     20,
-    ['speculative decoding', 'with a small model or n-grams, also behind llama-server; llama.cpp has neither EAGLE nor Medusa'],
+    ['speculative decoding', 'with a small model, n-grams, MTP or EAGLE-3, also behind llama-server; llama.cpp has no Medusa'],
     shownBy('e2e/engines/speculation-llama.test.ts', 'that is the model itself drafts what the model says'),
     shownBy('e2e/engines/speculation-llama.test.ts', 'counts what it drafted, and what the model chose too'),
   ),

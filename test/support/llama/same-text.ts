@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { GenerationRequest } from '../../../src/contract/request.ts'
 import type { Choice } from '../../engine-contract.ts'
 
-/** Set by `npm run gpu-tests`. There a number depends on what else is computed in the same pass; on a processor it does not. */
+/** Set by `npm run gpu-tests`. There a number depends on what else is computed in the same pass; on a processor so little that small models choose the same. */
 export const isOnGpu = process.env.DRAGOMAN_TEST_GPU === '1'
 /** Of log-probabilities of the most probable tokens after equal texts. */
 const tolerance = 0.3
