@@ -94,6 +94,18 @@ test.each<SmallArchitecture>(['llama', 'gemma3', 'lfm2', 'mamba'])(
   },
 )
 
+test('replies are the same with batches of one token, and of fewer than there are slots', async () => {
+  const prompts = [cats.slice(0, 400), dogs.slice(0, 300), 'One']
+  for (const architecture of ['gemma2', 'lfm2'] as const) {
+    const textsOf = async (batch: Partial<LoadOptions>) => {
+      const engine = await createEngine(architecture, { slots: 3, ...batch })
+      const askFor = (prompt: string) => complete(engine, chatRequest(prompt, { maxOutputTokens: 12 }))
+      return Promise.all(prompts.map(async (prompt) => (await askFor(prompt)).text))
+    }
+    expect(await textsOf({ batchSize: 1 }), architecture).toEqual(await textsOf({}))
+  }
+})
+
 const speculation = { type: 'ngram', maxTokens: 6 } as const
 
 test.each<{ architecture: SmallArchitecture; drafter: SmallArchitecture | undefined }>([
