@@ -1,11 +1,13 @@
 import { resolve } from 'node:path'
+import { readFacts } from '../src/registry/gguf/memory-need.ts'
 import { type BenchProcess, startDragoman } from './processes.ts'
 import { median, printTable } from './report/report.ts'
 import { inTurns } from './rounds.ts'
 
 /**
- * What speculative decoding gains on this machine: a model alone, with prompt lookup, and with a draft model, in turns in one run: tokens
- * per second, and the share of drafted tokens that the model chose too.
+ * What speculative decoding gains on this machine: a model alone, with prompt lookup, with layers of its own that predict further tokens,
+ * and with a draft model, or such layers of another file (EAGLE-3 too), in turns in one run: tokens per second, and the share of drafted
+ * tokens that the model chose too.
  *
  *   npm run bench:speculation -- MODEL.gguf [DRAFT.gguf] [THREADS]
  */
@@ -19,8 +21,22 @@ const base = { id: 'm', engine: 'llama', source: resolve(model), slots: 4, conte
 const settings = [
   { name: 'alone', more: {} },
   { name: 'prompt lookup', more: { speculation: { type: 'ngram' } } },
-  ...(draft === undefined ? [] : [{ name: 'draft model', more: { draft: { source: resolve(draft) } } }]),
+  ...((await headsOf(model)) === 'mtp' ? [{ name: 'mtp', more: { speculation: { type: 'mtp', always: true } } }] : []),
+  ...(draft === undefined ? [] : [await withDraft(resolve(draft))]),
 ]
+
+/** What layers of this file predict further tokens: besides those of a model, or for another one. */
+async function headsOf(path: string): Promise<'mtp' | 'eagle3' | undefined> {
+  const facts = await readFacts(path)
+  if (facts?.architecture === 'eagle3') return 'eagle3'
+  return facts !== undefined && facts.headLayers.length > 0 ? 'mtp' : undefined
+}
+
+async function withDraft(source: string) {
+  const type = await headsOf(source)
+  // Measured also where it is slower.
+  return { name: `draft: ${type ?? 'model'}`, more: { draft: { source, ...(type !== undefined && { type, always: true }) } } }
+}
 
 const code = 'function total(items) {\n  let sum = 0\n  for (const item of items) sum += item.price * item.count\n  return sum\n}'
 const tasks = [
@@ -33,7 +49,8 @@ type Counts = { readonly proposed: number; readonly accepted: number }
 
 async function countsOf({ url }: BenchProcess): Promise<Counts> {
   const text = await (await fetch(`${url}/metrics`)).text()
-  const of = (name: string) => Number(new RegExp(`^dragoman_${name}{[^}]*} (\\d+)`, 'm').exec(text)?.[1] ?? 0)
+  const of = (name: string) =>
+    [...text.matchAll(new RegExp(`^dragoman_${name}{[^}]*} (\\d+)`, 'gm'))].reduce((sum, [, count]) => sum + Number(count), 0)
   return { proposed: of('draft_tokens_total'), accepted: of('accepted_draft_tokens_total') }
 }
 
