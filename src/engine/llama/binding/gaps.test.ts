@@ -74,3 +74,40 @@ describe('gaps between the sequences of a pass', () => {
     expect(gaps.fill(single(0, 2), roomy)).toEqual([])
   })
 })
+
+describe('passes of a length that llama.cpp computes slowly', () => {
+  /** As measured on one core of an EPYC, see gaps.ts. */
+  const inTiles = { 1: 52, 2: 118, 3: 125, 4: 154, 5: 231, 6: 230, 7: 286, 8: 220 }
+  const eight = { ...roomy, hasRoom: (sequence: number) => sequence < 8 }
+  const each = <T>(count: number, fill: () => T) => Array.from({ length: count }, fill)
+
+  test('are made longer by sequences behind and before them', () => {
+    const gaps = createGaps(inTiles)
+    expect(gaps.fill(single(0, 1, 2, 3, 4), eight)).toEqual([5, 6, 7])
+    expect(gaps.fill(single(3, 4, 5, 6, 7), eight)).toEqual([2, 1, 0])
+  })
+
+  test.each([
+    { name: 'a longer one takes more time', pass: single(0, 1), options: eight },
+    { name: 'they are of a good length', pass: single(0, 1, 2, 3), options: eight },
+    { name: 'the others have no room', pass: single(0, 1, 2, 3, 4), options: { ...eight, hasRoom: (id: number) => id < 7 } },
+    { name: 'the batch has none', pass: single(0, 1, 2, 3, 4), options: { ...eight, most: 2 } },
+    { name: 'they only have a step of a prompt', pass: [{ sequence: 5, tokens: 9 }], options: eight },
+    { name: 'they have steps of prompts', pass: [...single(0, 1, 2, 3, 4), { sequence: 5, tokens: 9 }], options: eight },
+  ])('stay as they are where $name', ({ pass, options }) => {
+    expect(createGaps(inTiles).fill(pass, options)).toEqual([])
+  })
+
+  test('are tried longer until that was measured, and seldom otherwise', () => {
+    const gaps = createGaps({ 5: 231 })
+    const fill = () => {
+      const filled = gaps.fill(single(0, 1, 2, 3, 4), eight)
+      gaps.learn(single(0, 1, 2, 3, 4, ...filled), filled.length === 0 ? 231 : 220)
+      return filled.length
+    }
+    expect(each(17, fill).filter((filled) => filled > 0)).toHaveLength(3)
+    const later = each(640, fill).filter((filled) => filled === 0)
+    expect(later.length).toBeGreaterThan(5)
+    expect(later.length).toBeLessThan(15)
+  })
+})
