@@ -25,17 +25,21 @@ type Reading = {
   /** The expected time of the streams; absent: as the machine takes. */
   readonly tokensMs?: number
   readonly depthOf?: (step: number) => number
+  readonly endsForAny?: boolean
 }
 
 function createReader(options: Partial<ConstructorParameters<typeof PrefillPacer>[0]> = {}) {
   let nowMs = 0
   const pacer = new PrefillPacer({ largestStep: 504, now: () => nowMs, ...options })
   /** Reads long prompts. Returns the tokens and the time of each round. */
-  const read = (computeMs: Machine, { steps, prompts = 1, streams = 0, tokensMs, depthOf = () => 0 }: Reading) =>
+  const read = (
+    computeMs: Machine,
+    { steps, prompts = 1, streams = 0, tokensMs, depthOf = () => 0, endsForAny = false }: Reading,
+  ) =>
     Array.from({ length: steps }, (_, step) => {
       const depth = depthOf(step)
       const expectedMs = streams === 0 ? 0 : (tokensMs ?? computeMs({ tokens: 0, depth, streams, step }))
-      const round = { tokens: streams, prompts, tokensMs: expectedMs }
+      const round = { tokens: streams, prompts, tokensMs: expectedMs, endsForAny }
       const each = Array.from({ length: prompts }, () => {
         const tokens = pacer.stepOf(round, { remaining: 100_000 * block, depth })
         return { tokens, finished: tokens === 0 ? undefined : pacer.measure(round, { tokens, depth }) }
@@ -109,7 +113,7 @@ describe('the length of steps in reading prompts', () => {
     expect(readMs(250) / readMs(1000)).toBeGreaterThan(1.2)
   })
 
-  test('a prompt that can be interrupted is read in longer steps while nobody else is in the round', () => {
+  test('prompts that can be interrupted are read in longer steps while no stream is in the round', () => {
     const { read } = createReader({ isInterruptible: true })
     const longest = (options: Omit<Reading, 'steps'>) => {
       const steps = read(machine(0, 4), { steps: 20, ...options }).slice(10)
@@ -120,6 +124,7 @@ describe('the length of steps in reading prompts', () => {
     expect(alone).toBeLessThanOrEqual(1000)
     expect(longest({ streams: 1 })).toBeLessThanOrEqual(290)
     expect(longest({ prompts: 2 })).toBeLessThanOrEqual(290)
+    expect(longest({ prompts: 2, endsForAny: true })).toBeGreaterThan(600)
     const patient = createReader({ isInterruptible: true, stopWithinMs: 5000 })
     expect(patient.read(machine(0, 4), { steps: 20 }).at(-1)?.tookMs).toBeGreaterThan(1000)
   })

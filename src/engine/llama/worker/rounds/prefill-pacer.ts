@@ -4,7 +4,7 @@ import { block, stepLength } from './step-length.ts'
 
 /** The default time in which a cancelled request frees its slot. */
 export const defaultStopWithinMs = 250
-/** The limit for a prompt alone whose steps can be interrupted: requests that arrive meanwhile wait this long for their first step. */
+/** The limit for prompts alone whose steps can be interrupted: requests that arrive meanwhile wait this long for their first step. */
 export const interruptibleMs = 1000
 /** The share of the limit that a round may be expected to take; the rest is for noise. */
 const expectedShare = 0.88
@@ -45,7 +45,7 @@ type PacerOptions = {
   readonly holdsUpOthers?: boolean
   /** llama.cpp computes steps of different lengths in different passes. */
   readonly isDivided?: boolean
-  /** A step is interrupted as soon as its prompt is cancelled. */
+  /** The step of a prompt alone is interrupted as soon as that is cancelled. */
   readonly isInterruptible?: boolean
   /** Called once, after several steps that were shorter than a block because a block exceeds the limit. */
   readonly onShortSteps?: (() => void) | undefined
@@ -54,7 +54,7 @@ type PacerOptions = {
 
 /**
  * Chooses how many tokens of prompts are computed in one round. Its duration is the longest gap of the streams that generate in it, and
- * the delay of a cancellation, unless a single prompt is read in it and can be interrupted. The time of a step is predicted from those
+ * the delay of a cancellation, unless only prompts are read in it and can be interrupted. The time of a step is predicted from those
  * before, and that of the streams from rounds without prompts. The prompts of a round get their steps in the order in which they joined
  * it, until its time is used up; those that get none are first in the next one.
  */
@@ -120,9 +120,9 @@ export class PrefillPacer {
   }
 
   /** The most prompt tokens that fit in the round. */
-  #mostTokens({ tokens: streams, prompts, tokensMs }: Round, shortestStep: Step): number {
+  #mostTokens({ tokens: streams, prompts, tokensMs, endsForAny = false }: Round, shortestStep: Step): number {
     const { depth } = shortestStep
-    const longestMs = streams === 0 && prompts === 1 ? this.#longestAloneMs : this.#longestMs
+    const longestMs = streams === 0 && (prompts === 1 || endsForAny) ? this.#longestAloneMs : this.#longestMs
     const leftMs = (limitMs: number) => Math.min(limitMs, Math.max(limitMs - tokensMs, leastShare * tokensMs))
     const shared = streams > 0 ? 1 : 0
     for (let blocks = Math.floor((this.#largest - shared) / block); blocks > 0; blocks--) {

@@ -85,10 +85,13 @@ export async function readAtOnce<T>(
   compute: Compute<T>,
 ): Promise<boolean> {
   let isRead = false
-  await joinUntilOver({ rounds, isOver }, async () => {
-    await compute([...tokens], true)
-    isRead = true
-  })
+  // The end of another prompt of the round may have interrupted it.
+  while (!isRead && !isOver()) {
+    await joinUntilOver({ rounds, isOver }, async () => {
+      await compute([...tokens], true)
+      isRead = true
+    })
+  }
   return isRead
 }
 

@@ -228,7 +228,7 @@ describe('a round', () => {
     )
   })
 
-  test('a round is interrupted when all participants are over, and only then', async () => {
+  test('a round is interrupted when all participants are over, and beside streams only then', async () => {
     const events: string[] = []
     const interrupt = { raise: () => void events.push('raise'), lower: () => void events.push('lower') }
     const rounds = new Rounds({ interrupt })
@@ -241,17 +241,16 @@ describe('a round', () => {
       await Promise.all(works)
     }
 
-    const both = [join('a'), join('b')]
+    const first = [join('a')]
     rounds.interruptIfOver()
     await turn()
-    over.add('a')
     rounds.interruptIfOver()
     expect(events).toEqual([])
-    over.add('b')
+    over.add('a')
     rounds.interruptIfOver()
     rounds.interruptIfOver()
     expect([events, rounds.isInterrupted]).toEqual([['raise'], true])
-    await end(both)
+    await end(first)
     expect([events, rounds.isInterrupted]).toEqual([['raise', 'lower'], false])
 
     const beside = [join('a'), rounds.join('tokens', () => new Promise<void>((resolve) => ends.push(resolve)))]
@@ -259,5 +258,38 @@ describe('a round', () => {
     rounds.interruptIfOver()
     await end(beside)
     expect(events).toHaveLength(2)
+  })
+
+  test('a round of prompts is interrupted for any that is over, and the next one only for all', async () => {
+    const raises: number[] = []
+    const rounds = new Rounds({ interrupt: { raise: () => void raises.push(raises.length), lower: () => undefined } })
+    const over = new Set<string>()
+    /** Computes a round of these prompts, during which some are over. */
+    const compute = async (names: readonly string[], ...ending: string[]) => {
+      const ends: (() => void)[] = []
+      const works = names.map((name) =>
+        rounds.join(
+          'prompts',
+          async (round) => {
+            await new Promise<void>((resolve) => ends.push(resolve))
+            return round.endsForAny === true
+          },
+          { isOver: () => over.has(name) },
+        ),
+      )
+      await turn()
+      const before = raises.length
+      for (const name of ending) over.add(name)
+      rounds.interruptIfOver()
+      const isInterrupted = raises.length > before
+      for (const one of ends) one()
+      const [endsForAny] = await Promise.all(works)
+      return { endsForAny, isInterrupted }
+    }
+    expect(await compute(['a', 'b', 'c'])).toEqual({ endsForAny: true, isInterrupted: false })
+    expect(await compute(['a', 'b', 'c'], 'a')).toEqual({ endsForAny: true, isInterrupted: true })
+    expect(await compute(['b', 'c', 'd'], 'd')).toEqual({ endsForAny: false, isInterrupted: false })
+    expect(await compute(['b', 'c'], 'c')).toEqual({ endsForAny: true, isInterrupted: true })
+    expect(await compute(['b', 'e'], 'b', 'e')).toEqual({ endsForAny: false, isInterrupted: true })
   })
 })

@@ -8,6 +8,8 @@ export type Round = {
   readonly prompts: number
   /** How long such a round takes without prompts, in ms; 0 if that is unknown. */
   readonly tokensMs: number
+  /** Its pass is interrupted as soon as one of its prompts is over; those of the others are computed again. */
+  readonly endsForAny?: boolean
 }
 
 type Kind = 'tokens' | 'prompts'
@@ -47,6 +49,8 @@ export class Rounds {
   #round: Round = { tokens: 0, prompts: 0, tokensMs: 0 }
   #startedMs = 0
   #isInterrupted = false
+  /** An interrupt has cost others their step: they get one before the next. */
+  #owesStep = false
   #isLonger = false
 
   constructor({ interrupt, mayDivide = false, now = () => performance.now() }: Options = {}) {
@@ -60,10 +64,13 @@ export class Rounds {
     return this.#isInterrupted
   }
 
-  /** Interrupts the pass if all participants are over. */
+  /** Interrupts the pass if all participants are over, or one where it ends for any. */
   interruptIfOver(): void {
     if (this.#interrupt === undefined || this.#running === 0 || this.#isInterrupted) return
-    if (!this.#started.every(({ isOver }) => isOver?.() === true)) return
+    const over = this.#started.filter(({ isOver }) => isOver?.() === true)
+    const isOfAll = over.length === this.#started.length
+    if (over.length === 0 || !(isOfAll || this.#round.endsForAny === true)) return
+    this.#owesStep = !isOfAll
     this.#isInterrupted = true
     this.#interrupt.raise()
   }
@@ -85,6 +92,7 @@ export class Rounds {
   #end(): void {
     const { tokens, prompts } = this.#round
     if (this.#isInterrupted) this.#interrupt?.lower()
+    else if (prompts > 0) this.#owesStep = false
     this.#isInterrupted = false
     if (prompts === 0 && !this.#isLonger) this.#times.learn(tokens, this.#now() - this.#startedMs)
     this.#openNext()
@@ -104,7 +112,8 @@ export class Rounds {
     this.#running = starting.length
     const tokens = countTokens(starting)
     const prompts = starting.length - tokens
-    const round = { tokens, prompts, tokensMs: this.#times.of(tokens) }
+    const endsForAny = this.#interrupt !== undefined && tokens === 0 && prompts > 1 && !this.#owesStep
+    const round = { tokens, prompts, tokensMs: this.#times.of(tokens), ...(endsForAny && { endsForAny }) }
     this.#round = round
     this.#startedMs = this.#now()
     const compute = () => {
