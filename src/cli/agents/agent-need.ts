@@ -4,6 +4,8 @@ import type { Agent } from './agent.ts'
 const bytesPerToken = 4
 /** llama.cpp rounds contexts to this step. */
 const contextStep = 256
+/** The size for an agent that was not measured: that of Claude Code. */
+const usualBytes = 48_600
 
 /** The context that an agent needs, in tokens. */
 type AgentNeed = {
@@ -15,9 +17,13 @@ type AgentNeed = {
   readonly tokens: number
 }
 
-export function needOf({ firstRequestBytes, reservedTokens: reserved = 0 }: Agent): AgentNeed {
+export function needOf({
+  firstRequestBytes = usualBytes,
+  reservedTokens: reserved = 0,
+  shortestContext = 0,
+}: Pick<Agent, 'firstRequestBytes' | 'reservedTokens' | 'shortestContext'>): AgentNeed {
   const first = Math.round(firstRequestBytes / bytesPerToken / 100) * 100
-  return { first, reserved, tokens: 2 * first + reserved }
+  return { first, reserved, tokens: Math.max(2 * first + reserved, shortestContext) }
 }
 
 /** The facts of a model that decide whether it has room for an agent. */

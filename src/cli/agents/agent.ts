@@ -34,17 +34,25 @@ export type Agent = {
   readonly title: string
   /** The program on the PATH. */
   readonly command: string
-  readonly npmPackage: string
+  /** The command that installs it, or the page that says how. */
+  readonly install: readonly [string, ...string[]] | string
   /** The first one is the default. */
   readonly protocols: readonly [Protocol, ...Protocol[]]
-  /** The size of its first request, measured with a prompt of five words: what the model reads before any work begins. */
-  readonly firstRequestBytes: number
+  /** The size of its first request, measured with a prompt of five words: what the model reads before any work begins. Absent: unknown. */
+  readonly firstRequestBytes?: number
   /**
    * The part of the context that it never fills, unless its user says otherwise: a fuller context is summarized after every step. Absent:
    * unknown.
    */
   readonly reservedTokens?: number
+  /** It refuses models whose context has fewer tokens. */
+  readonly shortestContext?: number
   readonly setUp: (target: Target) => Setup
+}
+
+/** The command that installs a package of npm. */
+export function npm(name: string): readonly [string, ...string[]] {
+  return ['npm', 'install', '--global', name]
 }
 
 /** The variable with the key, for agents whose configuration names one: arguments are visible in `ps`. */

@@ -44,8 +44,8 @@ describe.each(rows)('$name over $protocol', ({ agent, protocol }) => {
 })
 
 test.each([...agents.keys()].filter((name) => name !== 'cline'))("%s gets the model's context length", (name) => {
-  // Copilot's limit is that of the prompt: without a quarter for the output.
-  expect(everything(setUp(name))).toContain(name === 'copilot' ? '49152' : '65536')
+  // The limit of these is that of the prompt: without a quarter for the output.
+  expect(everything(setUp(name))).toContain(['code', 'copilot'].includes(name) ? '49152' : '65536')
 })
 
 test.each([

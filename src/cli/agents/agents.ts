@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { type Agent, keyVariable, outputLimit, type Protocol, providerName } from './agent.ts'
+import { type Agent, keyVariable, npm, outputLimit, type Protocol, providerName } from './agent.ts'
+import { goose, hermes, openclaw } from './personal-agents.ts'
 
 /**
  * Configured by its environment. `env` in the user's settings would override that, and with it the address of the server; a settings file
@@ -8,7 +9,7 @@ import { type Agent, keyVariable, outputLimit, type Protocol, providerName } fro
 const claude: Agent = {
   title: 'Claude Code',
   command: 'claude',
-  npmPackage: '@anthropic-ai/claude-code',
+  install: npm('@anthropic-ai/claude-code'),
   protocols: ['messages'],
   firstRequestBytes: 48_600,
   setUp: ({ url, apiKey, model, contextLength, folder }) => {
@@ -51,7 +52,7 @@ function windowOf(contextLength: number): Record<string, string> {
 const cline: Agent = {
   title: 'Cline',
   command: 'cline',
-  npmPackage: 'cline',
+  install: npm('cline'),
   protocols: ['chat'],
   firstRequestBytes: 21_800,
   setUp: ({ url, apiKey, model, folder }) => {
@@ -83,7 +84,7 @@ const cline: Agent = {
 const codex: Agent = {
   title: 'Codex',
   command: 'codex',
-  npmPackage: '@openai/codex',
+  install: npm('@openai/codex'),
   protocols: ['responses'],
   firstRequestBytes: 39_300,
   setUp: ({ url, apiKey, model, contextLength }) => {
@@ -116,7 +117,7 @@ function toml(text: string): string {
 const copilot: Agent = {
   title: 'GitHub Copilot CLI',
   command: 'copilot',
-  npmPackage: '@github/copilot',
+  install: npm('@github/copilot'),
   protocols: ['chat', 'messages', 'responses'],
   firstRequestBytes: 48_000,
   setUp: ({ url, apiKey, model, contextLength, protocol }) => ({
@@ -143,13 +144,67 @@ function providerOf(url: string): Record<Protocol, Record<string, string>> {
   }
 }
 
+const droidKinds = { chat: 'generic-chat-completion-api', messages: 'anthropic', responses: 'openai' } as const
+
+/** Configured by a file that is merged into the user's settings while it runs; then it needs no login. */
+const droid: Agent = {
+  title: 'Factory Droid',
+  command: 'droid',
+  install: npm('@factory/cli'),
+  protocols: ['chat', 'messages', 'responses'],
+  firstRequestBytes: 41_400,
+  setUp: ({ url, apiKey, model, contextLength, protocol, folder }) => {
+    const id = `custom:${providerName}`
+    const own = {
+      id,
+      model,
+      displayName: model,
+      baseUrl: protocol === 'messages' ? url : `${url}/v1`,
+      apiKey: `\${${keyVariable}}`,
+      provider: droidKinds[protocol],
+      ...(contextLength !== undefined && { maxContextLimit: contextLength, maxOutputTokens: outputLimit(contextLength) }),
+    }
+    const settings = { customModels: [own], sessionDefaultSettings: { model: id } }
+    return {
+      env: { [keyVariable]: apiKey },
+      args: ['--settings', join(folder, 'settings.json')],
+      files: { 'settings.json': JSON.stringify(settings, null, 2) },
+    }
+  },
+}
+
+const kimiKinds = { chat: 'openai', messages: 'anthropic', responses: 'openai_responses' } as const
+
+/** Configured by variables from which it makes a model of its own. */
+const kimi: Agent = {
+  title: 'Kimi Code',
+  command: 'kimi',
+  install: npm('@moonshot-ai/kimi-code'),
+  protocols: ['chat', 'messages', 'responses'],
+  firstRequestBytes: 88_600,
+  setUp: ({ url, apiKey, model, contextLength, protocol }) => ({
+    env: {
+      KIMI_MODEL_NAME: model,
+      KIMI_MODEL_PROVIDER_TYPE: kimiKinds[protocol],
+      KIMI_MODEL_BASE_URL: protocol === 'messages' ? url : `${url}/v1`,
+      KIMI_MODEL_API_KEY: apiKey,
+      ...(contextLength !== undefined && {
+        KIMI_MODEL_MAX_CONTEXT_SIZE: String(contextLength),
+        KIMI_MODEL_MAX_OUTPUT_SIZE: String(outputLimit(contextLength)),
+      }),
+    },
+    args: [],
+    files: {},
+  }),
+}
+
 const packages = { chat: '@ai-sdk/openai-compatible', messages: '@ai-sdk/anthropic', responses: '@ai-sdk/openai' } as const
 
 /** Configured by a variable whose content is merged over the user's files. */
 const opencode: Agent = {
   title: 'opencode',
   command: 'opencode',
-  npmPackage: 'opencode-ai',
+  install: npm('opencode-ai'),
   protocols: ['chat', 'messages', 'responses'],
   firstRequestBytes: 30_700,
   setUp: ({ url, apiKey, model, contextLength, protocol }) => {
@@ -172,7 +227,7 @@ const apis = { chat: 'openai-completions', messages: 'anthropic-messages', respo
 const pi: Agent = {
   title: 'pi',
   command: 'pi',
-  npmPackage: '@mariozechner/pi-coding-agent',
+  install: npm('@mariozechner/pi-coding-agent'),
   protocols: ['chat', 'messages', 'responses'],
   firstRequestBytes: 5_500,
   reservedTokens: 16_384,
@@ -208,7 +263,7 @@ const kinds = { chat: 'openai', messages: 'anthropic', responses: 'openai-respon
 const qwen: Agent = {
   title: 'Qwen Code',
   command: 'qwen',
-  npmPackage: '@qwen-code/qwen-code',
+  install: npm('@qwen-code/qwen-code'),
   protocols: ['chat', 'messages', 'responses'],
   firstRequestBytes: 75_900,
   setUp: ({ url, apiKey, model, contextLength, protocol, folder }) => {
@@ -235,7 +290,36 @@ const qwen: Agent = {
   },
 }
 
+/** Configured by a data folder of its own, with the user's extensions; without one, an open window would take its arguments. */
+const code: Agent = {
+  title: 'VS Code',
+  command: 'code',
+  install: 'https://code.visualstudio.com/download',
+  protocols: ['chat', 'responses'],
+  setUp: ({ url, apiKey, model, contextLength = 32_768, protocol, folder }) => {
+    const served = {
+      id: model,
+      name: model,
+      url: `${url}/v1/${protocol === 'chat' ? 'chat/completions' : 'responses'}`,
+      toolCalling: true,
+      vision: false,
+      maxInputTokens: contextLength - outputLimit(contextLength),
+      maxOutputTokens: outputLimit(contextLength),
+    }
+    const apiType = protocol === 'chat' ? 'chat-completions' : 'responses'
+    const vendor = { vendor: 'customendpoint', name: 'Dragoman', apiKey, apiType, models: [served] }
+    return {
+      env: {},
+      args: ['--user-data-dir', join(folder, 'data'), '--new-window', '--wait'],
+      files: { 'data/User/chatLanguageModels.json': JSON.stringify([vendor], null, 2) },
+    }
+  },
+}
+
 /** The agents that `dragoman launch` starts, by name. */
 export const agents: ReadonlyMap<string, Agent> = new Map(
-  [claude, codex, copilot, qwen, opencode, pi, cline].map((agent) => [agent.command, agent]),
+  [claude, codex, copilot, qwen, opencode, pi, cline, droid, kimi, openclaw, hermes, goose, code].map((agent) => [
+    agent.command,
+    agent,
+  ]),
 )

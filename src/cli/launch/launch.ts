@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { constants as osConstants, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
 import { printable, printableLines } from '../../app/log/printable.ts'
 import { randomHex } from '../../base/random-hex.ts'
 import type { LoadedConfig } from '../../config/load.ts'
@@ -48,7 +50,7 @@ export async function launch(options: LaunchOptions): Promise<number> {
   const { name, args, protocol, print } = options
   const agent = findAgent(name)
   const wanted = chooseProtocol(agent, protocol)
-  const file = print ? agent.command : requireProgram(agent)
+  const file = print ? agent.command : await requireProgram(agent)
   const { server, model, card, close } = await findPlace(agent, options)
   try {
     const target = {
@@ -78,9 +80,9 @@ export async function launch(options: LaunchOptions): Promise<number> {
 
 /** Prints the agents, and which of them are installed. */
 export function listAgents(): void {
-  const rows = [...agents].map(([name, { title, command, npmPackage, protocols: spoken }]) => {
+  const rows = [...agents].map(([name, { title, command, install, protocols: spoken }]) => {
     const isInstalled = findProgram(command, process.env.PATH) !== undefined
-    return [name, title, isInstalled ? 'yes' : `npm install --global ${npmPackage}`, spoken.join(', ')]
+    return [name, title, isInstalled ? 'yes' : textOf(install), spoken.join(', ')]
   })
   console.log(formatTable(['AGENT', '', 'INSTALLED', 'SPEAKS'], rows))
   console.log(`\nstart one: ${commandName} launch AGENT`)
@@ -152,13 +154,37 @@ function chooseProtocol(agent: Agent, wanted: string | undefined): Protocol {
   )
 }
 
-function requireProgram({ title, command, npmPackage }: Agent): string {
+/** The program of an agent; on a terminal, its user may have it installed. */
+async function requireProgram({ title, command, install }: Agent): Promise<string> {
   const file = findProgram(command, process.env.PATH)
   if (file !== undefined) return file
-  throw new AppError(
-    'invalid-request',
-    `${title} is not installed: there is no '${command}' on the PATH. \`npm install --global ${npmPackage}\` installs it`,
-  )
+  const missing = `${title} is not installed: there is no '${command}' on the PATH`
+  if (typeof install === 'string') throw new AppError('invalid-request', `${missing}. ${install} says how to install it`)
+  const shown = `\`${textOf(install)}\``
+  if (!(await agrees(`${missing}. Run ${shown}? [y/N] `)))
+    throw new AppError('invalid-request', `${missing}. ${shown} installs it`)
+  const [program, ...args] = install
+  const code = await runProgram(findProgram(program, process.env.PATH) ?? program, args, process.env)
+  const installed = findProgram(command, process.env.PATH)
+  if (installed !== undefined) return installed
+  throw new AppError('invalid-request', `${shown} ended with code ${code}, and there is still no '${command}' on the PATH`)
+}
+
+function textOf(install: Agent['install']): string {
+  return typeof install === 'string' ? install : install.join(' ')
+}
+
+/** The answer of a user; no without a terminal. */
+async function agrees(question: string): Promise<boolean> {
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return false
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    // Ctrl-C and Ctrl-D close it.
+    const closed = once(terminal, 'close').then(() => '')
+    return /^y(es)?$/i.test((await Promise.race([terminal.question(question), closed])).trim())
+  } finally {
+    terminal.close()
+  }
 }
 
 /** The model with this id or alias; without a name, the server's default or else its first, as for requests without a model. */

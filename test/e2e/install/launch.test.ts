@@ -106,6 +106,23 @@ describe('dragoman launch', () => {
     expect(await ended).toBe(21)
   })
 
+  test.skipIf(!hasTerminal).each([
+    ['y', 'installed with install --global @qwen-code/qwen-code', 9],
+    ['n', '`npm install --global @qwen-code/qwen-code` installs it', 1],
+  ])('on a terminal, offers to install an agent that is missing: %s', async (key, shown, code) => {
+    const folder = await mkdtemp(join(home, 'path-'))
+    const npm = `#!/bin/sh\nprintf '#!/bin/sh\\necho "installed with %s"\\nexit 9\\n' "$*" > ${folder}/qwen\n/bin/chmod 755 ${folder}/qwen\n`
+    await writeFile(join(folder, 'npm'), npm, { mode: 0o755 })
+    const { child, texts, ended } = start(['qwen'], { PATH: folder }, (command) => {
+      const [python = '', ...rest] = inTerminal(command)
+      return [`/usr/bin/${python}`, ...rest]
+    })
+    await until(() => texts.out.includes('[y/N]'))
+    child.stdin.write(`${key}\r`)
+    expect(await ended).toBe(code)
+    expect(texts.out).toContain(shown)
+  })
+
   test('--print shows files, environment and command, without the key, and starts nothing', async () => {
     const { code, out } = await launch(['pi', '--protocol', 'messages', '--print', '--', '-p', "it's"])
     expect(out).toContain('"api": "anthropic-messages"')
