@@ -112,8 +112,9 @@ export async function startDragoman(
   }
   const running = toProcess(child, port)
   const end = async () => {
+    // With its channel it would end before it has kept anything.
     const ended = once(child, 'exit')
-    running.stop()
+    child.kill()
     await ended
   }
   return { ...running, end }
