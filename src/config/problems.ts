@@ -110,7 +110,9 @@ function isVariantOf(schema: JsonSchema, value: unknown): boolean {
   const { from, engine } = schema.properties ?? {}
   if (isListing(value) ? engine !== undefined : from !== undefined) return false
   return Object.entries(schema.properties ?? {}).every(([key, property]) => {
-    return typeof property !== 'object' || property.const === undefined || property.const === valueAt(value, [key])
+    if (typeof property !== 'object' || property.const === undefined) return true
+    const found = valueAt(value, [key])
+    return found === property.const || (found === undefined && schema.required?.includes(key) !== true)
   })
 }
 
