@@ -27,7 +27,7 @@ describe('what may stand at the cursor', () => {
     ['serve --model ', 'model'],
     ['serve -m ', 'model'],
     ['serve --config ', []],
-    ['launch co', ['codex', 'copilot']],
+    ['launch co', ['codex', 'copilot', 'code']],
     ['completion ', ['bash', 'zsh', 'fish']],
     ['config --', ['--check', '--print', '--schema', '--config', '--help']],
     ['nonesuch ', []],

@@ -96,7 +96,7 @@ async function readFiles(plan: LoadPlan): Promise<ModelFile[]> {
   return draft === undefined ? [own] : [own, await readModel(draft.modelPath, draft.type === 'mtp' ? { heads: 'only' } : {})]
 }
 
-/** What a model computes for the drafts that it checks. */
+/** The heads and states that a model computes for drafts. */
 export async function computedOf({ headTokens, draft }: Pick<LoadPlan, 'headTokens' | 'draft'>): Promise<Computed> {
   if (headTokens !== undefined) return { heads: 'too', rollback: headTokens }
   if (draft === undefined) return {}

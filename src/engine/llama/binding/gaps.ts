@@ -12,7 +12,7 @@ const longestGap = 8
 const tile = 4
 /** A longer pass must take at most this share of the time of the shorter one. */
 const worthPadding = 0.97
-/** After so many decisions the other way is tried: sooner where it was never measured. */
+/** The other way is tried after this number of decisions: sooner where it was never measured. */
 const paddingTrials = { first: 8, later: 64 }
 
 /** How many tokens of a sequence are in a pass. */
