@@ -31,6 +31,13 @@ test.each<Body>([
   for (let at = 0; at <= bytes.length; at += 1) {
     expect(await read([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(expected)
   }
+  expect(await read(Array.from(bytes, (byte) => Buffer.from([byte])))).toEqual(expected)
+})
+
+test('many lists beside the one are not searched again for each', async () => {
+  const lists = '"a":[],'.repeat(100_000)
+  const sizes = { itemBytes: 1_000_000, totalBytes: 1_000_000 }
+  expect(await read([Buffer.from(`{${lists}"list":[1]}`)], sizes)).toEqual({ items: [1], rest: { a: [], list: [] } })
 })
 
 test('an element and the whole have limits, and what is no JSON is refused', async () => {

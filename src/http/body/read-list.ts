@@ -60,6 +60,9 @@ function textOf(item: Buffer): string {
   return item.toString('utf8')
 }
 
+/** A name may have 200 bytes of space behind it. */
+const tailBytes = 256
+
 const quote = 0x22
 const comma = 0x2c
 const backslash = 0x5c
@@ -122,8 +125,9 @@ class ListSplitter {
       else if (openings.has(byte)) {
         this.#depth += 1
         if (this.#isInList || this.#depth !== 2 || byte !== 0x5b) continue
+        if (!this.#start.test(this.#tail(piece.subarray(start, index + 1)))) continue
         keep(index + 1)
-        this.#isInList = this.#start.test(Buffer.concat(this.#rest).toString('latin1'))
+        this.#isInList = true
       } else if (closings.has(byte)) {
         if (this.#isInList && this.#depth === 2) {
           keep(index)
@@ -143,6 +147,16 @@ class ListSplitter {
 
   rest(): Buffer {
     return Buffer.concat(this.#rest)
+  }
+
+  /** The end of what has come, with a name and the space around its colon. */
+  #tail(last: Buffer): string {
+    let tail = ''
+    for (const part of [last, ...this.#rest.slice(-tailBytes).reverse()]) {
+      tail = part.subarray(-tailBytes).toString('latin1') + tail
+      if (tail.length >= tailBytes) break
+    }
+    return tail
   }
 }
 
