@@ -148,8 +148,7 @@ describe('streams on the embedded engine', () => {
     const slow = run({ prompt: [21], control: reader.control }, reader.onText)
     await Promise.all([run({ prompt: [11] }), run({ prompt: [12] })])
     expect(passes).toHaveLength(30)
-    // Others may be beside them, where that is faster.
-    expect(passes.at(-1)).toEqual(expect.arrayContaining([1, 2]))
+    expect(passes.at(-1)).toHaveLength(2)
     reader.resume()
     await slow
     expect(passes).toHaveLength(30 + 25)

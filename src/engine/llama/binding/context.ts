@@ -315,7 +315,7 @@ export class Context {
     }
     const most = this.batchSize - pass.reduce((sum, { count }) => sum + count, 0)
     // Not by positions: a grid has fewer than tokens.
-    const hasRoom = (id: number) => id < this.sequences && tokensOf(id) < this.contextSize
+    const hasRoom = (id: number) => tokensOf(id) < this.contextSize
     return this.#gaps.fill(pass.map(sequenceTokens), { most, hasRoom }).map(filler)
   }
 
