@@ -313,7 +313,7 @@ export class Replicas {
   }
 
   readonly #checking = {
-    check: (endpoint: Endpoint, ended: AbortSignal) => this.#check(endpoint, ended),
+    check: ({ id }: Endpoint, ended: AbortSignal) => this.#check(this.#members.endpoints.get(id), ended),
     now: () => this.#options.now(),
     after: (ms: number, fire: () => void) => {
       const timer = setTimeout(fire, ms).unref()
@@ -377,7 +377,8 @@ export class Replicas {
   }
 
   /** Probes a replica that was down: it may have come back as another server. */
-  async #check(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
+  async #check(endpoint: Endpoint | undefined, signal: AbortSignal): Promise<void> {
+    if (endpoint === undefined) return
     const known = this.#discoveries.get(endpoint.id)
     const isDown = this.#pool.stateOf(endpoint.id, this.#options.now()) !== 'closed'
     if (known === undefined || isDown) return void (await orAborted(this.#discoveries.probe(endpoint, true), signal))
