@@ -31,7 +31,7 @@ type ChatEvent =
   | { readonly type: 'finish'; readonly reason: string }
   | { readonly type: 'usage'; readonly outputTokens: number }
 
-const probeTimeoutMs = 1000
+const probeTimeoutMs = 5000
 
 export async function isServing(server: ServerAddress): Promise<boolean> {
   try {
