@@ -67,7 +67,9 @@ function callsText({ app, calls }: Described): string {
     const fields = [
       ...(Object.keys(params).length > 0 ? [`params: { path: ${JSON.stringify(params)} }`] : []),
       ...(json === undefined ? [] : [`body: ${JSON.stringify(json)}`]),
-      ...(form === undefined ? [] : ["body: { file: 'Good morning.' }, bodySerializer: toForm"]),
+      ...(form === undefined
+        ? []
+        : [`body: { ${path.includes('/images/') ? 'image' : 'file'}: 'Good morning.' }, bodySerializer: toForm`]),
       ...(content['application/json'] === undefined ? [`parseAs: '${isEndless ? 'stream' : 'text'}'`] : []),
     ]
     return `  ${JSON.stringify(name)}: () => client.${method}(${JSON.stringify(path)}, { ${fields.join(', ')} }),`
@@ -76,10 +78,10 @@ function callsText({ app, calls }: Described): string {
 import type { paths } from './api.ts'
 
 const client = createClient<paths>({ baseUrl: ${JSON.stringify(app.url)} })
-function toForm({ file }: { file?: string }): FormData {
+function toForm(body: { file?: string; image?: string }): FormData {
   const form = new FormData()
   form.set('purpose', 'user_data')
-  form.set('file', new Blob([file ?? ''], { type: 'text/plain' }), 'a.txt')
+  for (const [name, text] of Object.entries(body)) form.set(name, new Blob([text], { type: 'text/plain' }), 'a.txt')
   return form
 }
 const calls: Record<string, () => Promise<{ response: Response; data?: unknown }>> = {
