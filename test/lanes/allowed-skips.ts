@@ -36,7 +36,14 @@ export const allowedSkips: readonly AllowedSkips[] = [
     why: 'a prompt of twenty thousand tokens is read in `npm run nightly`',
     tests: ["test/agents/real-model.test.ts > claude's instructions and tools are answered"],
   },
-  { why: 'Next.js builds for a minute, in `npm run nightly`', tests: ['test/e2e/guides/nextjs.test.ts'] },
+  {
+    why: 'they take a minute each, in `npm run nightly`',
+    tests: [
+      'test/e2e/guides/nextjs.test.ts',
+      'test/e2e/engines/vulkan-build.test.ts',
+      'test/e2e/clients/langchain-suite.test.ts',
+    ],
+  },
   {
     why: 'the largest fleets are simulated in `npm run nightly`',
     tests: [

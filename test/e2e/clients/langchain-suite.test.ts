@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { startApp } from '../../support/http/app.ts'
 import { pythonClients } from '../../support/process/python-clients.ts'
+import { isFullLength, nightlyHint } from '../../support/process/soak-length.ts'
 
 const suite = fileURLToPath(new URL('../../python-clients/langchain_suite.py', import.meta.url))
 
@@ -32,8 +33,8 @@ const left = ['image', 'pdf', 'audio', 'stream_time', 'pydantic_2_v1']
 
 const loops = ['asyncio_mode=auto', 'asyncio_default_test_loop_scope=session', 'asyncio_default_fixture_loop_scope=session']
 
-test.skipIf(!pythonClients.areInstalled)(
-  `LangChain's tests of chat models pass in four protocols${pythonClients.hint}`,
+test.skipIf(!pythonClients.areInstalled || !isFullLength)(
+  `LangChain's tests of chat models pass in four protocols${pythonClients.hint || nightlyHint}`,
   { timeout: 300_000 },
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dragoman-langchain-'))

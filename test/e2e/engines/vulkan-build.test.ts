@@ -10,6 +10,7 @@ import { readWeights } from '../../../src/registry/gguf/gguf-weights.ts'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { chatRequest, completeChoices } from '../../engine-contract.ts'
 import { encodeSmallModel } from '../../support/llama/random-architectures.ts'
+import { isFullLength, nightlyHint } from '../../support/process/soak-length.ts'
 import { installedFrom } from '../../support/process/test-tools.ts'
 
 /** The build that `npm run gpu -- vulkan` installs, on the GPU or on Mesa's driver for machines without one, which takes part only when it is named. */
@@ -26,7 +27,7 @@ function createEngine(options: Partial<LoadOptions> = {}): LlamaEngine {
   return new LlamaEngine({ id: 'tiny', locate: async () => load, log: quiet })
 }
 
-describe.skipIf(!runs)(`llama.cpp's Vulkan build${hint}`, () => {
+describe.skipIf(!runs || !isFullLength)(`llama.cpp's Vulkan build${hint || nightlyHint}`, () => {
   beforeAll(() => void vi.stubEnv('GGML_VK_VISIBLE_DEVICES', '0'))
   afterAll(() => void vi.unstubAllEnvs())
 

@@ -29,7 +29,9 @@ const filters = [...parts, sockets, ...(isFullLength ? ['telemetry/', 'workers/'
 type Report = { readonly success: boolean; readonly testResults: readonly { readonly assertionResults: readonly Assertion[] }[] }
 type Assertion = { readonly ancestorTitles: readonly string[]; readonly fullName: string; readonly status: string }
 
-for (const { version, binary } of nodes.filter((node) => node.version !== '24')) {
+// The newest has come first to no fault so far: CI tries the oldest.
+const others = nodes.filter(({ version }) => version !== '24')
+for (const { version, binary } of isFullLength ? others : others.slice(0, 1)) {
   const hint = binary === undefined ? ' (skipped: run `npm run other-nodes`)' : ''
   test.skipIf(binary === undefined)(
     `Node.js ${version} serves, relays and keeps the store contract${hint}`,
