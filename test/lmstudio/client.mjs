@@ -91,7 +91,8 @@ const calls = {
       found.name,
       options.map(({ quantization }) => quantization),
       sent.at(-1),
-      (await model.complete('Good', { maxTokens: 2 })).stats.predictedTokensCount,
+      // A random model may end after one token.
+      (await model.complete('Good', { maxTokens: 2 })).stats.predictedTokensCount > 0,
     ]
   },
   async failures() {

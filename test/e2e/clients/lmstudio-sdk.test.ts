@@ -26,7 +26,7 @@ const expected: Readonly<Record<string, unknown>> = {
   picture: text,
   cancel: 'userStopped',
   loads: ['second', 512, true],
-  downloads: ['owner/some', ['Q4_K_M', 'Q8_0'], 1, 2],
+  downloads: ['owner/some', ['Q4_K_M', 'Q8_0'], 1, true],
   failures: [true, true, true],
 }
 

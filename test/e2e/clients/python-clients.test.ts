@@ -112,7 +112,7 @@ const expected: Readonly<Record<string, unknown>> = {
   lmstudio_picture: text,
   lmstudio_cancel: 'userStopped',
   lmstudio_loads: ['second', 512, true],
-  lmstudio_downloads: [['Q4_K_M', 'Q8_0'], 2],
+  lmstudio_downloads: [['Q4_K_M', 'Q8_0'], true],
   lmstudio_failures: [true, true],
 }
 
