@@ -30,7 +30,7 @@ const testWhatIsBuilt: Plugin = {
 const expect = { poll: { timeout: 60_000 } }
 const built = { globalSetup: 'test/support/process/built-program.ts', server: { deps: { external: [/\/dist\//] } } }
 /** Many files wait for most of their time, for processes that they start: more at a time than there are processors keep a small machine busy. */
-const workers = { maxWorkers: availableParallelism() + 3, sequence: { groupOrder: 0 } }
+const workers = { maxWorkers: availableParallelism() + 2, sequence: { groupOrder: 0 } }
 const beside = { ...built, ...workers, testTimeout: 300_000, hookTimeout: 300_000, expect }
 /** These measure: nothing runs beside them. */
 const alone = { ...beside, fileParallelism: false }

@@ -19,7 +19,7 @@ const contextLength = 4096
 const log = pino({ level: 'silent' })
 const never = new AbortController().signal
 /** An engine that computes needs some milliseconds for each. */
-const startsOf = { llama: soakLength(200), 'llama-server': soakLength(100), remote: 2000 }
+const startsOf = { llama: soakLength(200), 'llama-server': soakLength(100), remote: soakLength(5000) }
 const trials = 80
 const slotsOf = { llama: 4, 'llama-server': 4, remote: 32 }
 
