@@ -58,7 +58,7 @@ describe('requests for models that share the memory', () => {
     const queued = ['a1', 'a2', 'a3'].map((name) => serve(name, a))
     await turns()
     const other = serve('b', b)
-    await turns()
+    await expect.poll(() => memory.status()).toMatchObject([{ id: 'a' }, { id: 'b', waiting: 1 }])
     running.end()
     await Promise.all([...queued, other])
     expect(order).toEqual(['b', 'a1', 'a2', 'a3'])
