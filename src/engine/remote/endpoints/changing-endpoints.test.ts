@@ -150,6 +150,24 @@ test('another key and another weight need no new connection and no probe', async
   expect(one.asked).toHaveLength(before)
 })
 
+test('a server is checked with the key that it has now', async () => {
+  const keys: (string | undefined)[] = []
+  const one = await upstream(fine, { ownedBy: 'vllm' })
+  one.get = (path, response) => {
+    if (path !== '/health') return false
+    keys.push(response.req.headers.authorization)
+    response.end()
+    return true
+  }
+  let nowMs = 0
+  const { engine, change } = open([found(one, { apiKey: 'first-key' })], { now: () => nowMs })
+  await answer(engine, ask('hi'))
+  change(found(one, { apiKey: 'second-key' }))
+  nowMs = 40_000
+  await until(() => keys.length > 0)
+  expect(keys[0]).toBe('Bearer second-key')
+})
+
 test('a request without a first token moves immediately, also when all servers are replaced', async () => {
   // Without the watch of every second.
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
