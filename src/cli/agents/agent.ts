@@ -65,3 +65,24 @@ export const providerName = 'dragoman'
 export function outputLimit(contextLength: number): number {
   return Math.min(32_000, Math.floor(contextLength / 4))
 }
+
+const piApis = { chat: 'openai-completions', messages: 'anthropic-messages', responses: 'openai-responses' } as const
+
+/** This server in the configuration of pi, and of what is built on it; `apiKey`: where they find the key. */
+export function piProvider({ url, protocol, model, contextLength }: Target, apiKey: string) {
+  return {
+    baseUrl: protocol === 'messages' ? url : `${url}/v1`,
+    api: piApis[protocol],
+    apiKey,
+    models: [
+      {
+        id: model,
+        name: model,
+        reasoning: false,
+        input: ['text'],
+        cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+        ...(contextLength !== undefined && { contextWindow: contextLength, maxTokens: outputLimit(contextLength) }),
+      },
+    ],
+  }
+}

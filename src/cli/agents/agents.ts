@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Agent, keyVariable, npm, outputLimit, type Protocol, providerName } from './agent.ts'
+import { type Agent, keyVariable, npm, outputLimit, type Protocol, piProvider, providerName } from './agent.ts'
 import { goose, hermes, openclaw } from './personal-agents.ts'
 
 /**
@@ -221,8 +221,6 @@ const opencode: Agent = {
   },
 }
 
-const apis = { chat: 'openai-completions', messages: 'anthropic-messages', responses: 'openai-responses' } as const
-
 /** Configured by an extension: a folder of its own would hide the user's sessions, logins and skills. */
 const pi: Agent = {
   title: 'pi',
@@ -231,23 +229,9 @@ const pi: Agent = {
   protocols: ['chat', 'messages', 'responses'],
   firstRequestBytes: 5_500,
   reservedTokens: 16_384,
-  setUp: ({ url, apiKey, model, contextLength, protocol, folder }) => {
-    const provider = {
-      name: 'Dragoman',
-      baseUrl: protocol === 'messages' ? url : `${url}/v1`,
-      api: apis[protocol],
-      apiKey: keyVariable,
-      models: [
-        {
-          id: model,
-          name: model,
-          reasoning: false,
-          input: ['text'],
-          cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-          ...(contextLength !== undefined && { contextWindow: contextLength, maxTokens: outputLimit(contextLength) }),
-        },
-      ],
-    }
+  setUp: (target) => {
+    const { apiKey, model, folder } = target
+    const provider = { name: 'Dragoman', ...piProvider(target, keyVariable) }
     const extension = `export default (pi) => pi.registerProvider(${JSON.stringify(providerName)}, ${JSON.stringify(provider, null, 2)})\n`
     return {
       env: { [keyVariable]: apiKey },

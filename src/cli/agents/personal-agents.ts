@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Agent, keyVariable, npm, outputLimit, providerName } from './agent.ts'
+import { type Agent, keyVariable, npm, outputLimit, piProvider, providerName } from './agent.ts'
 
 /** Configured by its environment alone, which wins over its file and the keys that it keeps. */
 export const goose: Agent = {
@@ -51,8 +51,6 @@ export const hermes: Agent = {
   },
 }
 
-const apis = { chat: 'openai-completions', messages: 'anthropic-messages', responses: 'openai-responses' } as const
-
 /** Configured by a file of its own, without the user's channels; it runs here, without its gateway. */
 export const openclaw: Agent = {
   title: 'OpenClaw',
@@ -60,22 +58,9 @@ export const openclaw: Agent = {
   install: npm('openclaw'),
   protocols: ['chat', 'messages', 'responses'],
   firstRequestBytes: 54_700,
-  setUp: ({ url, apiKey, model, contextLength, protocol, folder }) => {
-    const provider = {
-      baseUrl: protocol === 'messages' ? url : `${url}/v1`,
-      apiKey: `\${${keyVariable}}`,
-      api: apis[protocol],
-      models: [
-        {
-          id: model,
-          name: model,
-          reasoning: false,
-          input: ['text'],
-          cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-          ...(contextLength !== undefined && { contextWindow: contextLength, maxTokens: outputLimit(contextLength) }),
-        },
-      ],
-    }
+  setUp: (target) => {
+    const { apiKey, model, folder } = target
+    const provider = piProvider(target, `\${${keyVariable}}`)
     const settings = {
       models: { mode: 'merge', providers: { [providerName]: provider } },
       agents: { defaults: { model: { primary: `${providerName}/${model}` } } },
