@@ -29,7 +29,7 @@ const filters = [...parts, sockets, ...(isFullLength ? ['telemetry/', 'workers/'
 type Report = { readonly success: boolean; readonly testResults: readonly { readonly assertionResults: readonly Assertion[] }[] }
 type Assertion = { readonly ancestorTitles: readonly string[]; readonly fullName: string; readonly status: string }
 
-// The newest has come first to no fault so far: CI tries the oldest.
+// CI tries the oldest, `npm run nightly` the newest as well.
 const others = nodes.filter(({ version }) => version !== '24')
 for (const { version, binary } of isFullLength ? others : others.slice(0, 1)) {
   const hint = binary === undefined ? ' (skipped: run `npm run other-nodes`)' : ''

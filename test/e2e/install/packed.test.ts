@@ -42,7 +42,7 @@ describe.skipIf(packedNpmCache === undefined)(`the packed package, installed by 
     expect(sizeOnDisk(join(home, 'global'))).toBeLessThan(72e6)
   })
 
-  // The other versions run the checkout in other-nodes.test.ts.
+  // CI tries the oldest, `npm run nightly` all.
   for (const { version, binary } of isFullLength ? nodes : nodes.slice(0, 1)) {
     const missing = binary === undefined ? ' (skipped: run `npm run other-nodes`)' : ''
     test.skipIf(binary === undefined)(`Node.js ${version}: npx runs it, and its command answers${missing}`, async () => {
