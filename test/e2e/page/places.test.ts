@@ -1,15 +1,13 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RunningApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { openManyRequests, scrollTable } from '../../support/page/many-requests.ts'
 import { chromium, hint, type OpenedPage, openServerPage } from '../../support/page/open-page.ts'
-import { alice, hostileName, meter, root, startPlaces } from '../../support/page/places-app.ts'
+import { alice, batchOf, endless, hostileName, meter, placeLinks, root, startPlaces } from '../../support/page/places-app.ts'
 import { hasNginx, nginxHint, startNginx } from '../../support/process/nginx.ts'
 
 const places = ['Models', 'Activity', 'Keys', 'Logs', 'Overview']
-/** Speaks for minutes. */
-const endless = JSON.stringify({ chunks: Array.from({ length: 10_000 }, (_, index) => `w${index} `), delayMs: 50 })
 
 describe.skipIf(chromium === undefined)(`the places of the page, in a browser${hint}`, () => {
   let started: Awaited<ReturnType<typeof startPlaces>>
@@ -95,14 +93,9 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
   })
 
   test('activity shows batches with their progress, stops one, and saves the results of another', async () => {
-    const create = async (contents: readonly string[]) => {
-      const requests = contents.map((content, index) => ({
-        custom_id: `${index}`,
-        params: { model: 'org/slow', max_tokens: 10_000, messages: [{ role: 'user', content }] },
-      }))
-      return (await (await ask('/v1/messages/batches', { requests })).json()) as { id: string }
-    }
-    const done = await create(['One.', 'Two.'])
+    const create = async (...contents: readonly string[]) =>
+      (await (await ask('/v1/messages/batches', batchOf(contents))).json()) as { id: string }
+    const done = await create('One.', 'Two.')
     const { page, close } = await open('activity', { key: alice })
     const line = ({ id }: { id: string }) => page.getByRole('listitem').filter({ hasText: id })
     await line(done).getByText('2 of 2').waitFor()
@@ -112,7 +105,7 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     ])
     const text = await new Response((await saved.createReadStream()) as never).text()
     expect(text).toContain('"custom_id":"1","result":{"type":"succeeded"')
-    const long = await create([endless, endless])
+    const long = await create(endless, endless)
     await line(long).getByRole('progressbar').waitFor()
     await line(long).getByRole('button', { name: 'Stop' }).click()
     await page.getByRole('dialog').getByText('2 of its requests have no reply yet').waitFor()
@@ -405,7 +398,3 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     await close()
   })
 })
-
-async function placeLinks(page: Page): Promise<string[]> {
-  return (await page.getByRole('navigation').getByRole('link').allInnerTexts()).map((text) => text.trim())
-}

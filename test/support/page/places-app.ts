@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { startApp } from '../http/app.ts'
 import { openBrowser } from './open-page.ts'
 
@@ -8,6 +9,22 @@ export const root = 'sk-root-0123456789abcdef'
 export const alice = 'sk-alice-0123456789abcdef'
 export const meter = 'sk-meter-0123456789abcdef'
 export const hostileName = 'org/<img/src=x/onerror=window.pwned=1>'
+
+/** Speaks for minutes. */
+export const endless = JSON.stringify({ chunks: Array.from({ length: 10_000 }, (_, index) => `w${index} `), delayMs: 50 })
+
+/** The body of a batch of Messages that asks these. */
+export function batchOf(contents: readonly string[]) {
+  const requests = contents.map((content, index) => ({
+    custom_id: `${index}`,
+    params: { model: 'org/slow', max_tokens: 10_000, messages: [{ role: 'user', content }] },
+  }))
+  return { requests }
+}
+
+export async function placeLinks(page: Page): Promise<string[]> {
+  return (await page.getByRole('navigation').getByRole('link').allInnerTexts()).map((text) => text.trim())
+}
 
 /** Two servers with a page, one of them with keys, a fleet and kept requests, and a browser. */
 export async function startPlaces() {
