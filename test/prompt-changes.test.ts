@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Message, plainChat } from '../src/contract/request.ts'
+import type { Bus } from '../src/contract/server/shared.ts'
 import { PrefixMemory } from '../src/core/prefix/prefix-memory.ts'
 import { createMediaReader } from '../src/media/reader.ts'
 import { type Asked, type Conversation, type Json, plain, protocols, redAgain, write } from './support/http/agent-turns.ts'
 import { openTestServer } from './support/http/test-server.ts'
 import { assistant, call, reasoning, text } from './support/parts.ts'
+import { shareOver, startPrimary } from './support/process/primary.ts'
 
 /** The places of a conversation in the words of each protocol. */
 const places = {
@@ -106,12 +108,12 @@ const breakers: readonly {
   { name: 'an old result that is cleared', change: { result: '[cleared]' }, place: 'result', says: 'tool-result text' },
 ]
 
-/** A server, and how to send it a turn of one session. */
-function open() {
-  const { app } = openTestServer({ prefixes: new PrefixMemory(), media: createMediaReader() })
-  return async ({ path, body }: Asked, more: Json = {}) => {
+/** A server, or one of its processes, and how to send it a turn of one session. */
+function open(siblings?: Bus) {
+  const { app } = openTestServer({ prefixes: new PrefixMemory({ siblings }), media: createMediaReader() })
+  return async ({ path, body }: Asked, more: Json = {}, session = 's1') => {
     const payload = { model: 'default', ...body, ...more }
-    const reply = await app.inject({ method: 'POST', url: path, payload, headers: { 'session-id': 's1' } })
+    const reply = await app.inject({ method: 'POST', url: path, payload, headers: { 'session-id': session } })
     if (reply.statusCode !== 200) throw new Error(reply.body)
     return { json: reply.json() as Json, prefix: reply.headers['x-dragoman-prefix'] }
   }
@@ -134,6 +136,42 @@ describe.each(protocols)('in %s', (protocol) => {
     const [at, ...facts] = String(prefix).split(';')
     expect([at, ...facts.slice(0, 2)]).toEqual([places[place][column], `part=${part}`, `change=${kind}`])
     expect(facts[2]).toMatch(/^missed=[1-9]\d*$/)
+  })
+})
+
+/** Two processes of a server. */
+function openTwo() {
+  const join = startPrimary()
+  return [open(shareOver(join().primary)), open(shareOver(join().primary))] as const
+}
+
+describe('where another process of the server had the turn before', () => {
+  test('each of them is found', async () => {
+    const [here, there] = openTwo()
+    for (const { name, before, change, says } of breakers) {
+      await here(write.chat({ ...plain, ...before }, false), {}, name)
+      const { prefix } = await there(write.chat({ ...plain, ...before, ...change }, true), {}, name)
+      const [part, kind] = says.split(' ')
+      expect(prefix, name).toContain(`;part=${part};change=${kind};missed=`)
+    }
+  })
+
+  test('a turn that goes on there has no header, and its reply can be named', async () => {
+    const [here, there] = openTwo()
+    const first = await here(write.messages(plain, false))
+    const previous = { diagnostics: { previous_message_id: first.json.id } }
+    const second = await there(write.messages(plain, true), previous)
+    expect([second.prefix, second.json.diagnostics]).toEqual([undefined, null])
+    const changed = await there(write.messages({ ...plain, tools: [written, read] }, true), previous)
+    expect(changed.json.diagnostics).toMatchObject({ cache_miss_reason: { type: 'tools_changed' } })
+  })
+
+  test('a change that only the other process has seen is reported once', async () => {
+    const [here, there] = openTwo()
+    await here(write.chat(plain, false))
+    const changed = { ...plain, ...system('12:01', '12:02') }
+    expect((await there(write.chat(changed, true))).prefix).toContain('change=date')
+    expect((await here(write.chat(changed, true))).prefix).toBeUndefined()
   })
 })
 
@@ -195,7 +233,7 @@ describe('a request that names an earlier reply', () => {
   })
 })
 
-test('clean turns of conversations are never said to differ', () => {
+test('clean turns of conversations are never said to differ', async () => {
   const words = fc.constantFrom('ok', 'Go on.', 'It is 12:01.', '<reminder>12</reminder>', 'Why?', 'Done', '')
   const step = fc.oneof(
     {
@@ -220,17 +258,17 @@ test('clean turns of conversations are never said to differ', () => {
     steps: fc.array(step, { minLength: 1, maxLength: 14 }),
     session: fc.option(fc.constant('s'), { nil: undefined }),
   })
-  const property = fc.property(session, ({ steps, session }) => {
+  const property = fc.asyncProperty(session, async ({ steps, session }) => {
     const memory = new PrefixMemory()
     const system = (words: string): Message => ({ role: 'system', content: [text(words)] })
     const user = (words: string): Message => ({ role: 'user', content: [text(words)] })
-    const send = (messages: readonly Message[]) => {
+    const send = async (messages: readonly Message[]) => {
       turns += 1
       const prompt = { type: 'chat' as const, ...plainChat, messages, tools: [] }
-      expect(memory.note({ id: `r${turns}`, owner: 'a', model: 'm', session, prompt })).toEqual({})
+      expect(await memory.note({ id: `r${turns}`, owner: 'a', model: 'm', session, prompt })).toEqual({})
     }
     let conversation: readonly Message[] = [system('You are an agent.'), user('Read notes.txt.')]
-    send(conversation)
+    await send(conversation)
     for (const [index, made] of steps.entries()) {
       switch (made.type) {
         case 'answer': {
@@ -239,37 +277,38 @@ test('clean turns of conversations are never said to differ', () => {
           const answer = assistant(...parts, ...(made.calls ? [call(id, 'f', '{}')] : []))
           const result: Message = made.calls ? { role: 'tool', toolCallId: id, content: [text(made.asks)] } : user(made.asks)
           conversation = [...conversation, answer, result]
-          send(conversation)
+          await send(conversation)
           break
         }
         case 'again':
-          send(conversation)
+          await send(conversation)
           break
         case 'edit':
           conversation = [...conversation.slice(0, -1), user(`Edited ${index}: ${made.words}`)]
-          send(conversation)
+          await send(conversation)
           break
         case 'title':
-          send([
+          await send([
             system('Write a title of at most five words for this conversation, and nothing else.'),
             ...conversation.slice(1, 2),
           ])
           break
         case 'fork':
-          send([...conversation, user(`Suggest what to ask next: ${made.words}`)])
+          await send([...conversation, user(`Suggest what to ask next: ${made.words}`)])
           break
         case 'agent': {
           const task = user(`Task ${index}: ${made.words}`)
           const steps = Array.from({ length: made.count }, (_, at) => [assistant(text(`step ${at}`)), user('Go on.')])
-          for (let at = 0; at <= steps.length; at++) send([system('You are a subordinate.'), task, ...steps.slice(0, at).flat()])
+          for (let at = 0; at <= steps.length; at++)
+            await send([system('You are a subordinate.'), task, ...steps.slice(0, at).flat()])
           break
         }
         case 'summary':
           conversation = [conversation[0] ?? system(''), user(`Summary ${index}: ${made.words}`)]
-          send(conversation)
+          await send(conversation)
       }
     }
   })
-  fc.assert(property, { numRuns: 300 })
+  await fc.assert(property, { numRuns: 300 })
   expect(turns).toBeGreaterThan(1000)
 })

@@ -30,7 +30,7 @@ export type StepDeps = {
   /** The operator's preset in use. */
   readonly presets?: { readonly inUse: (Pick<PresetInUse, 'name'> & Partial<PresetInUse>) | undefined }
   /** Finds where a conversation differs from its turn before. */
-  readonly prefixes?: { note(turn: ConversationTurn): Noted }
+  readonly prefixes?: { note(turn: ConversationTurn): Noted | Promise<Noted> }
 } & Shortening
 
 type Step = {
@@ -75,12 +75,13 @@ export async function runStep(
     const queueMs = elapsed(queuedMs, now())
     // A stop sequence may truncate the output, which is then not validated.
     const isValidated = check?.isComplete === true && request.stop.length === 0
+    const noting = compareTurn(prefixes, request, { context, inputTokens: prepared.inputTokens })
     const start = startEvent(model.id, {
       prepared,
       isValidated,
       shortened,
       preset: presets?.inUse,
-      noted: compareTurn(prefixes, request, { context, inputTokens: prepared.inputTokens }),
+      noted: noting instanceof Promise ? await noting : noting,
       ignored: [...ignoredByTemplate(request, model.engine), ...ignoredKeys(request, prepared), ...(prepared.ignored ?? [])],
     })
     context.watch?.observe(start)
@@ -149,7 +150,7 @@ function compareTurn(
   prefixes: StepDeps['prefixes'],
   request: GenerationRequest,
   { context: { principal, model, session = request.forwarded?.promptCacheKey }, inputTokens }: Known,
-): Noted | undefined {
+): Noted | Promise<Noted> | undefined {
   const { id, prompt, reasoning, toolChoice, comparesWith } = request
   if (prompt.type !== 'chat') return undefined
   const isPrinted = (setting: CanonicalPath) => mayPrint(setting, prompt, model.engine)

@@ -101,7 +101,7 @@ about how many tokens no cache can have: \`x-dragoman-prefix: messages[3];part=t
 | \`value\`            | a setting, such as an effort, unless the chat template is known to print it only behind all messages |
 | absent             | the earlier text is no longer in memory                                                              |
 
-\`diagnostics.previous_message_id\` in Messages and \`prompt_cache_options.comparison_response_id\` in Responses compare with any reply that the process
+\`diagnostics.previous_message_id\` in Messages and \`prompt_cache_options.comparison_response_id\` in Responses compare with any reply that the server
 remembers, in Anthropic's and OpenAI's words. Turns of different keys are never compared.
 `
 

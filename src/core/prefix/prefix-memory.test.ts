@@ -26,11 +26,11 @@ function placeOf({ diverged }: Noted): CanonicalPath | undefined {
 
 const told = [system, user, thought, result]
 
-test('a conversation that continues has not diverged', () => {
+test('a conversation that continues has not diverged', async () => {
   const memory = new PrefixMemory()
-  expect(memory.note(turn([system, user]))).toEqual({})
-  expect(memory.note(turn(told))).toEqual({})
-  expect(memory.note(turn([...told, assistant(text('r')), more]))).toEqual({})
+  expect(await memory.note(turn([system, user]))).toEqual({})
+  expect(await memory.note(turn(told))).toEqual({})
+  expect(await memory.note(turn([...told, assistant(text('r')), more]))).toEqual({})
 })
 
 test.each<[string, readonly Message[], number]>([
@@ -39,102 +39,104 @@ test.each<[string, readonly Message[], number]>([
   ['the id of a call', [system, user, assistant(reasoning('hm'), text('I look.'), call('t2', 'f', '{}')), result], 2],
   ['the arguments of a call', [system, user, assistant(reasoning('hm'), text('I look.'), call('t1', 'f', '{ }')), result], 2],
   ['a result', [system, user, thought, { ...result, content: [text('R')] }], 3],
-])('a changed %s is named by its message', (_, changed, index) => {
+])('a changed %s is named by its message', async (_, changed, index) => {
   const memory = new PrefixMemory()
-  memory.note(turn(told))
-  expect(placeOf(memory.note(turn([...changed, more])))).toEqual(['prompt', 'messages', index])
+  await memory.note(turn(told))
+  expect(placeOf(await memory.note(turn([...changed, more])))).toEqual(['prompt', 'messages', index])
 })
 
-test('changed tools are named, and tools that a search found are not', () => {
+test('changed tools are named, and tools that a search found are not', async () => {
   const memory = new PrefixMemory()
-  memory.note(turn(told, {}, [{ name: 'f' }]))
-  expect(memory.note(turn([...told, more], {}, [{ name: 'f' }, { name: 'g', isDeferred: true }]))).toEqual({})
-  expect(placeOf(memory.note(turn([...told, more, more], {}, [{ name: 'g' }, { name: 'f' }])))).toEqual(['prompt', 'tools'])
+  await memory.note(turn(told, {}, [{ name: 'f' }]))
+  expect(await memory.note(turn([...told, more], {}, [{ name: 'f' }, { name: 'g', isDeferred: true }]))).toEqual({})
+  expect(placeOf(await memory.note(turn([...told, more, more], {}, [{ name: 'g' }, { name: 'f' }])))).toEqual(['prompt', 'tools'])
 })
 
-test('without a session, the first question stands for it', () => {
+test('without a session, the first question stands for it', async () => {
   const memory = new PrefixMemory()
-  memory.note(turn(told, { session: undefined }))
+  await memory.note(turn(told, { session: undefined }))
   const changed = [{ ...system, content: [text('At noon.')] }, user, thought, result, more]
-  expect(placeOf(memory.note(turn(changed, { session: undefined })))).toEqual(['prompt', 'messages', 0])
+  expect(placeOf(await memory.note(turn(changed, { session: undefined })))).toEqual(['prompt', 'messages', 0])
 })
 
 test.each([
   ['another caller', { owner: 'b' }],
   ['another model', { model: 'n' }],
   ['another session', { session: 't' }],
-])('%s sees nothing of it', (_, fields) => {
+])('%s sees nothing of it', async (_, fields) => {
   const memory = new PrefixMemory()
-  memory.note(turn(told))
-  expect(memory.note(turn([{ ...system, content: [text('Be long.')] }, user, thought, result, more], fields))).toEqual({})
+  await memory.note(turn(told))
+  expect(await memory.note(turn([{ ...system, content: [text('Be long.')] }, user, thought, result, more], fields))).toEqual({})
 })
 
-test('the conversation that was quiet for the longest time is forgotten', () => {
+test('the conversation that was quiet for the longest time is forgotten', async () => {
   const memory = new PrefixMemory({ maxHashes: 14 })
   const changed = [{ ...system, content: [text('Be long.')] }, user, thought, result, more]
-  memory.note(turn(told, { session: 'old' }))
-  memory.note(turn(told, { session: 'young' }))
-  memory.note(turn(told, { session: 'new' }))
-  expect(memory.note(turn(changed, { session: 'old' }))).toEqual({})
-  expect(placeOf(memory.note(turn(changed, { session: 'new' })))).toEqual(['prompt', 'messages', 0])
+  await memory.note(turn(told, { session: 'old' }))
+  await memory.note(turn(told, { session: 'young' }))
+  await memory.note(turn(told, { session: 'new' }))
+  expect(await memory.note(turn(changed, { session: 'old' }))).toEqual({})
+  expect(placeOf(await memory.note(turn(changed, { session: 'new' })))).toEqual(['prompt', 'messages', 0])
 })
 
-test.each([10, 255, 256, 300, 5000])('a change in a message of %i characters is seen, wherever it is', (length) => {
+test.each([10, 255, 256, 300, 5000])('a change in a message of %i characters is seen, wherever it is', async (length) => {
   const user = (content: string): Message => ({ role: 'user', content: [text(content)] })
   for (const at of [0, length - 1]) {
     const memory = new PrefixMemory()
     const long = 'a'.repeat(length)
-    memory.note(turn([system, user(long)]))
-    expect(memory.note(turn([system, user(long), thought]))).toEqual({})
+    await memory.note(turn([system, user(long)]))
+    expect(await memory.note(turn([system, user(long), thought]))).toEqual({})
     const changed = `${long.slice(0, at)}b${long.slice(at + 1)}`
-    expect(placeOf(memory.note(turn([system, user(changed), thought, more])))).toEqual(['prompt', 'messages', 1])
+    expect(placeOf(await memory.note(turn([system, user(changed), thought, more])))).toEqual(['prompt', 'messages', 1])
   }
 })
 
-test('each divergence is counted', () => {
+test('each divergence is counted', async () => {
   const models: string[] = []
   const memory = new PrefixMemory({ onDiverged: (model) => models.push(model) })
-  memory.note(turn(told))
-  memory.note(turn([user, ...told]))
+  await memory.note(turn(told))
+  await memory.note(turn([user, ...told]))
   expect(models).toEqual(['m'])
 })
 
 const edited = [{ ...system, content: [text('Be long.')] }, user, thought, result, more]
 
-test('where the texts are forgotten, the message is named without more', () => {
+test('where the texts are forgotten, the message is named without more', async () => {
   const memory = new PrefixMemory({ maxChars: 1 })
-  memory.note(turn(told))
-  const { diverged } = memory.note(turn(edited))
+  await memory.note(turn(told))
+  const { diverged } = await memory.note(turn(edited))
   expect(diverged).toEqual({ at: ['prompt', 'messages', 0], part: 'message', isSystem: true, missedTokens: expect.any(Number) })
 })
 
-test('a setting that no template prints before the end makes no difference', () => {
+test('a setting that no template prints before the end makes no difference', async () => {
   const memory = new PrefixMemory()
-  memory.note(turn(told))
+  await memory.note(turn(told))
   const more = { reasoning: { effort: 'high' } }
-  expect(memory.note(turn(told, { ...more, isPrinted: () => false }))).toEqual({})
+  expect(await memory.note(turn(told, { ...more, isPrinted: () => false }))).toEqual({})
   const [low, high] = [{ effort: 'low' }, { effort: 'high' }]
-  memory.note(turn(told, { reasoning: low, session: 't' }))
-  expect(memory.note(turn(told, { reasoning: high, session: 't' })).diverged).toMatchObject({ at: ['reasoning', 'effort'] })
+  await memory.note(turn(told, { reasoning: low, session: 't' }))
+  const { diverged } = await memory.note(turn(told, { reasoning: high, session: 't' }))
+  expect(diverged).toMatchObject({ at: ['reasoning', 'effort'] })
 })
 
-test('a reply is compared with another that its caller names, whatever the conversation', () => {
+test('a reply is compared with another that its caller names, whatever the conversation', async () => {
   const memory = new PrefixMemory()
-  memory.note(turn(told, { id: 'r1' }))
-  memory.note(turn([system, more], { id: 'r2', session: 't' }))
-  const compare = (fields: object) => memory.note(turn([...told, more], { id: 'r3', session: 'u', ...fields })).compared
-  expect(compare({ comparesWith: 'r1' })).toBe('same')
-  expect(compare({ comparesWith: 'r2' })).toMatchObject({ at: ['prompt', 'messages', 1], kind: 'added' })
-  expect(compare({ comparesWith: 'r1', model: 'n' })).toMatchObject({ part: 'model', kind: 'value' })
-  expect(compare({ comparesWith: 'r1', owner: 'b' })).toBe('unknown')
-  expect(compare({ comparesWith: 'r9' })).toBe('unknown')
+  await memory.note(turn(told, { id: 'r1' }))
+  await memory.note(turn([system, more], { id: 'r2', session: 't' }))
+  const compare = async (fields: object) =>
+    (await memory.note(turn([...told, more], { id: 'r3', session: 'u', ...fields }))).compared
+  expect(await compare({ comparesWith: 'r1' })).toBe('same')
+  expect(await compare({ comparesWith: 'r2' })).toMatchObject({ at: ['prompt', 'messages', 1], kind: 'added' })
+  expect(await compare({ comparesWith: 'r1', model: 'n' })).toMatchObject({ part: 'model', kind: 'value' })
+  expect(await compare({ comparesWith: 'r1', owner: 'b' })).toBe('unknown')
+  expect(await compare({ comparesWith: 'r9' })).toBe('unknown')
 })
 
-test('the estimate counts what follows the difference, in tokens of this prompt', () => {
+test('the estimate counts what follows the difference, in tokens of this prompt', async () => {
   const memory = new PrefixMemory()
   const long = (end: string): Message => ({ role: 'user', content: [text(`${'a'.repeat(4000)}${end}${'b'.repeat(4000)}`)] })
-  memory.note(turn([system, long('1')]))
-  const { diverged } = memory.note(turn([system, long('2'), thought, more], { inputTokens: 2000 }))
+  await memory.note(turn([system, long('1')]))
+  const { diverged } = await memory.note(turn([system, long('2'), thought, more], { inputTokens: 2000 }))
   expect(diverged?.missedTokens).toBeGreaterThan(950)
   expect(diverged?.missedTokens).toBeLessThan(1050)
 })

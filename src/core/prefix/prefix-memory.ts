@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto'
+import { z } from 'zod'
 import { LruMap } from '../../base/lru-map.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
+import type { Bus, Topic } from '../../contract/server/shared.ts'
 import type { ComparedPrompt, PromptChange } from '../../contract/usage.ts'
 import { leastSimilarity, similarity } from './compare-texts.ts'
-import { charsOf, findChange, type Present } from './find-change.ts'
+import { charsOf, findChange, type Known, type Present } from './find-change.ts'
 import { findLine } from './find-line.ts'
 import { type Outline, type OutlineMessage, outlineOf, type PromptOf } from './outline.ts'
 import { type Turn, turnOf } from './turn.ts'
@@ -39,7 +41,25 @@ type Options = {
   readonly maxHashes?: number
   /** The most characters of the prompts whose texts are remembered. */
   readonly maxChars?: number
+  /** The other processes of the server. */
+  readonly siblings?: Bus | undefined
   onDiverged?(model: string): void
+}
+
+/** A turn whose predecessor another process may have. `reply`: the one to compare with, unless it is known. Keys include the owner. */
+type Question = { readonly session: string; readonly turn: Turn; readonly reply?: string | undefined }
+type Answer = { readonly before?: Known | undefined; readonly reply?: Known | undefined }
+/** The processes of a server have the same version. */
+const topic: Topic<Question, Answer> = { name: 'turns', message: z.custom<Question>(), answer: z.custom<Answer>() }
+
+/** A turn that is compared. */
+type Asked = {
+  readonly now: Present
+  readonly session: string
+  readonly reply: string
+  /** The reply to compare with. */
+  readonly named: string | undefined
+  findFrom(before: Turn): PromptChange | undefined
 }
 
 /**
@@ -58,30 +78,73 @@ export class PrefixMemory {
     this.#sessions = new LruMap({ max, sizeOf: (lines) => lines.reduce((size, turn) => size + sizeOf(turn), 0) })
     this.#replies = new LruMap({ max, sizeOf })
     this.#outlines = new LruMap({ max: options.maxChars ?? defaultMaxChars, sizeOf: charsIn })
+    void options.siblings?.subscribe(topic, (question) => this.#answer(question))
   }
 
-  /** Compares a turn with the one before, and with the one that its caller names, and remembers it. */
-  note(asked: ConversationTurn): Noted {
-    const { id, owner, model, session, inputTokens, comparesWith, isPrinted = () => true, ...request } = asked
+  /**
+   * Compares a turn with the one before, and with the one that its caller names, and remembers it. Asks the other processes, if there are
+   * any, before it reports a difference or an unknown reply.
+   */
+  note({ id, owner, model, ...asked }: ConversationTurn): Noted | Promise<Noted> {
+    const { session, inputTokens, comparesWith, isPrinted = () => true, ...request } = asked
     const outline = outlineOf(request)
     const turn = turnOf(model, outline)
     const now: Present = { turn, outline }
     const tokensPerChar = inputTokens === undefined ? usualTokensPerChar : inputTokens / Math.max(1, charsOf(turn))
-    const findFrom = (before: Turn) =>
-      findChange({ turn: before, outline: this.#outlines.get(before) }, now, { tokensPerChar, isPrinted })
-    const named = comparesWith === undefined ? undefined : this.#replies.get(keyOf(owner, comparesWith))
-    const compared = named === undefined ? ('unknown' as const) : (findFrom(named) ?? ('same' as const))
-    const key = keyOf(owner, model, session === undefined ? `?${turn.question}` : `=${session}`)
-    const known = this.#sessions.get(key) ?? []
-    const { lines, before } = findLine(known, turn, (line, index) => this.#areSimilar(line, outline, index))
+    const compared: Asked = {
+      now,
+      session: keyOf(owner, model, session === undefined ? `?${turn.question}` : `=${session}`),
+      reply: keyOf(owner, id),
+      named: comparesWith === undefined ? undefined : keyOf(owner, comparesWith),
+      findFrom: (before) => findChange(this.#known(before), now, { tokensPerChar, isPrinted }),
+    }
+    const { siblings } = this.#options
+    const question = siblings === undefined ? undefined : this.#questionOf(compared)
+    if (siblings === undefined || question === undefined) return this.#noteKnown(compared, [])
+    return siblings.publish(topic, question).then((answers) => this.#noteKnown(compared, answers))
+  }
+
+  /** What other processes may know better. */
+  #questionOf({ now: { turn, outline }, session, named, findFrom }: Asked): Question | undefined {
+    const reply = named === undefined || this.#replies.get(named) !== undefined ? undefined : named
+    const { before } = this.#find(this.#sessions.get(session) ?? [], turn, outline)
+    const isUnsure = before === undefined ? turn.messages.some((message) => message < 0) : findFrom(before) !== undefined
+    return isUnsure || reply !== undefined ? { session, turn, reply } : undefined
+  }
+
+  #noteKnown({ now, session, reply, named, findFrom }: Asked, elsewhere: readonly Answer[]): Noted {
+    const { turn, outline } = now
+    const [turns, replies] = [
+      elsewhere.flatMap((answer) => answer.before ?? []),
+      elsewhere.flatMap((answer) => answer.reply ?? []),
+    ]
+    for (const told of [...turns, ...replies]) if (told.outline !== undefined) this.#outlines.set(told.turn, told.outline)
+    const earlier = named === undefined ? undefined : (this.#replies.get(named) ?? replies[0]?.turn)
+    const compared = earlier === undefined ? ('unknown' as const) : (findFrom(earlier) ?? ('same' as const))
+    const known = [...(this.#sessions.get(session) ?? []), ...turns.map((told) => told.turn)]
+    const { lines, before } = this.#find(known, turn, outline)
     const diverged = before && findFrom(before)
     const kept = lines.slice(0, maxLines)
     for (const line of known) if (!kept.includes(line)) this.#outlines.delete(line)
-    this.#sessions.set(key, kept)
-    this.#replies.set(keyOf(owner, id), turn)
+    this.#sessions.set(session, kept)
+    this.#replies.set(reply, turn)
     this.#outlines.set(turn, outline)
-    if (diverged !== undefined) this.#options.onDiverged?.(model)
-    return { ...(diverged !== undefined && { diverged }), ...(comparesWith !== undefined && { compared }) }
+    if (diverged !== undefined) this.#options.onDiverged?.(turn.model)
+    return { ...(diverged !== undefined && { diverged }), ...(named !== undefined && { compared }) }
+  }
+
+  #answer({ session, turn, reply }: Question): Answer {
+    const named = reply === undefined ? undefined : this.#replies.get(reply)
+    const { before } = findLine(this.#sessions.get(session) ?? [], turn)
+    return { before: before && this.#known(before), reply: named && this.#known(named) }
+  }
+
+  #known(turn: Turn): Known {
+    return { turn, outline: this.#outlines.get(turn) }
+  }
+
+  #find(lines: readonly Turn[], turn: Turn, outline: Outline) {
+    return findLine(lines, turn, (line, index) => this.#areSimilar(line, outline, index))
   }
 
   #areSimilar(line: Turn, now: Outline, index: number): boolean {
