@@ -237,6 +237,34 @@ describe('LlamaEngine', () => {
     expect(engine.tokensAfterCancel).toBe(1)
   })
 
+  test.each<[string, () => Promise<(signal: AbortSignal) => Promise<unknown>>]>([
+    [
+      'a run',
+      async () => {
+        const ready = await prepared('r')
+        return (signal) => runOf(ready, signal).next()
+      },
+    ],
+    ['an embedding', async () => (signal) => capability(engine, 'embedder').embed([{ type: 'text', text: 'x' }], signal)],
+  ])('%s that the worker does not stop ends with it after ten minutes, and another worker takes the next', async (_, begin) => {
+    const leaving = new AbortController()
+    const work = await begin()
+    const outcome = settled(work(leaving.signal))
+    await turn()
+    leaving.abort(Object.assign(new Error(), { code: 'gone' }))
+    for (let minute = 0; minute < 10; minute++) {
+      report({ type: 'pong' })
+      await vi.advanceTimersByTimeAsync(59_000)
+    }
+    expect(workers.started).toHaveLength(1)
+    report({ type: 'pong' })
+    await vi.advanceTimersByTimeAsync(11_000)
+    expect(await outcome).toBe('engine-failed')
+    expect(workers.started).toHaveLength(2)
+    report(readyWithTemplate)
+    expect(await settled(prepared('next'))).toBe('answered')
+  })
+
   test('an unload lets running requests end, and accepts no new ones meanwhile', async () => {
     const heard: EngineState['type'][] = []
     engine.onState(({ type }) => heard.push(type))

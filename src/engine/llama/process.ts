@@ -50,9 +50,11 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
   })
   const tail = new OutputTail(onLine)
   tail.read(child.stdout, child.stderr)
+  let isInvalid = false
   child.on('message', (message) => {
     const reports = reportsSchema.safeParse(message)
     if (reports.success) return reports.data.forEach(onReport)
+    isInvalid = true
     tail.push(`the worker sent a message that is not valid: ${reports.error.message}\n`)
     child.kill('SIGKILL')
   })
@@ -66,7 +68,12 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
     })
     child.once('exit', (code, signal) => {
       const description = signal === null ? `exited with code ${code}` : `killed by ${signal}`
-      resolve({ description, lastLines: tail.lines, fromOutside: signal !== null && outsideSignals.has(signal) })
+      const fromOutside = !isInvalid && signal !== null && outsideSignals.has(signal)
+      resolve({
+        description: isInvalid ? 'it sent a message that is not valid' : description,
+        lastLines: tail.lines,
+        fromOutside,
+      })
     })
   })
   return {

@@ -2,6 +2,7 @@ import type { OnTokensAfterCancel } from '../../base/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { Usage } from '../../contract/usage.ts'
+import { cancelOnWorker } from './cancel-on-worker.ts'
 import type { RequestReport, RunCommand } from './channel/ipc.ts'
 import { machineMs } from './channel/machine-clock.ts'
 import type { Inbox, Inboxes } from './inboxes.ts'
@@ -9,7 +10,7 @@ import type { Supervisor } from './supervisor.ts'
 import { unexpected } from './worker-exchanges.ts'
 
 type RunOptions = {
-  readonly supervisor: Pick<Supervisor, 'send' | 'steer'>
+  readonly supervisor: Pick<Supervisor, 'send' | 'steer' | 'abandon'>
   readonly inboxes: Inboxes
   readonly templateMs: number
   readonly signal: AbortSignal
@@ -24,9 +25,10 @@ export async function* runOnWorker(
   const { id, tokens } = command
   const inbox = inboxes.open(id)
   let cancelledMs: number | undefined
+  let onStopped: (() => void) | undefined
   const cancel = () => {
     cancelledMs ??= machineMs()
-    supervisor.steer({ type: 'cancel', id })
+    onStopped ??= cancelOnWorker(supervisor, id)
   }
   /** Tokens generated before the cancel do not count, even if they are read after it. */
   const countLate = (report: RequestReport) => {
@@ -93,6 +95,7 @@ export async function* runOnWorker(
       cancel()
       await workEnded(inbox, countLate)
     }
+    onStopped?.()
     inboxes.close(id)
   }
 }

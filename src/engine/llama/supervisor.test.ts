@@ -232,6 +232,22 @@ describe('Supervisor', () => {
     expect(failures).toMatchObject([{ code: 'engine-failed', message: expect.stringContaining('60 seconds') }])
   })
 
+  test('a worker that answers nothing for ten minutes while it loads fails the load; one that answers may load for hours', async () => {
+    const waiting = supervisor.ensureReady(never)
+    waiting.catch(() => undefined)
+    for (let hour = 0; hour < 3; hour++) {
+      for (let minutes = 0; minutes < 60; minutes += 9) {
+        await vi.advanceTimersByTimeAsync(9 * 60_000)
+        workers.last.handlers.onReport({ type: 'pong' })
+      }
+    }
+    expect(supervisor.state).toMatchObject({ type: 'loading' })
+    await vi.advanceTimersByTimeAsync(11 * 60_000)
+    await expect(waiting).rejects.toThrow('the process that loads the model ended (it did not answer for 600 seconds)')
+    await load()
+    expect(workers.started).toHaveLength(2)
+  })
+
   test('time that passes while the machine sleeps is not held against a worker', async () => {
     await load()
     vi.setSystemTime(Date.now() + 3_600_000)

@@ -1,6 +1,7 @@
 import { Queue } from '../../base/queue.ts'
 import { orAborted } from '../../base/time-limit.ts'
 import { AppError } from '../../contract/errors.ts'
+import { cancelOnWorker } from './cancel-on-worker.ts'
 import type { ExchangeCommand, RequestReport } from './channel/ipc.ts'
 import type { WorkerReply, WorkerRequest } from './channel/worker-requests.ts'
 import type { Inboxes } from './inboxes.ts'
@@ -89,7 +90,10 @@ export class WorkerExchanges {
   async compute<T extends WorkerReply['type']>(request: WorkerRequest, expected: T, signal: AbortSignal): Promise<ReplyOf<T>> {
     signal.throwIfAborted()
     const id = this.nextId()
-    const cancel = () => this.#options.supervisor.steer({ type: 'cancel', id })
+    let onStopped: (() => void) | undefined
+    const cancel = () => {
+      onStopped = cancelOnWorker(this.#options.supervisor, id)
+    }
     signal.addEventListener('abort', cancel, { once: true })
     try {
       const send = () => this.exchange({ type: 'ask', id, request }, 'answered', Number.POSITIVE_INFINITY)
@@ -98,6 +102,7 @@ export class WorkerExchanges {
       return checked<WorkerReply, T>(reply, expected)
     } finally {
       signal.removeEventListener('abort', cancel)
+      onStopped?.()
     }
   }
 

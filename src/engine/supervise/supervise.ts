@@ -68,6 +68,8 @@ const pingEveryMs = 10_000
  * it is set or the machine was asleep.
  */
 const maxUnanswered = 6
+/** While it loads a model, a driver or a slow disk may keep a process busy. */
+const maxUnansweredInLoad = 60
 /** After serving for this long, a crash starts the back-off again from its first pause. */
 const stableAfterMs = 60_000
 
@@ -210,12 +212,14 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
         onLoadFailed: (message) => {
           if (process !== this.#process) return
           this.#process = undefined
+          clearInterval(this.#pinger)
           this.#ending = process.kill()
           this.#onLoadFailed(message)
         },
       }
       const process = launch(plan, handlers)
       this.#process = process
+      this.#watch(process)
       void process.exited.then((exit) => this.#onExit(process, exit))
     } catch (error) {
       if (!signal.aborted) this.#onLoadFailed(messageOf(error), error)
@@ -236,9 +240,10 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
   #watch(process: Process): void {
     this.#unanswered = 0
     clearInterval(this.#pinger)
+    const most = this.#state.type === 'loading' ? maxUnansweredInLoad : maxUnanswered
     this.#pinger = setInterval(() => {
-      if (this.#unanswered >= maxUnanswered) {
-        this.abandon(`it did not answer for ${(maxUnanswered * pingEveryMs) / 1000} seconds`)
+      if (this.#unanswered >= most) {
+        this.abandon(`it did not answer for ${(most * pingEveryMs) / 1000} seconds`)
         return
       }
       this.#unanswered += 1

@@ -286,15 +286,4 @@ describe('engine llama', () => {
     expect(await complete(looping, { ...text, id: 'after-the-second' })).toMatchObject({ reason: 'length' })
     await looping.close()
   })
-
-  test('a model file that is not one is a clear failure, not a crash', async () => {
-    const locate = async () => ({ modelPath: import.meta.filename, slots: 1, flashAttention: true })
-    const broken = new LlamaEngine({ id: 'broken', locate, log: quiet })
-    await expect(broken.ensureReady(never)).rejects.toMatchObject({
-      code: 'model-unavailable',
-      message: expect.stringContaining("model 'broken' could not be loaded"),
-    })
-    expect(broken.state.type).toBe('failed')
-    await broken.close()
-  })
 })

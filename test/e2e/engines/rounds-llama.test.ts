@@ -174,6 +174,43 @@ describe('streams on the embedded engine', () => {
     expect(order).toEqual(['short', 'long', 'long', 'long'])
   })
 
+  /** Replaces a part of what a pass needs by something that fails, until the returned function is called. */
+  const breakPart = (target: object, name: string, broken: PropertyDescriptor): (() => void) => {
+    const own = Object.getOwnPropertyDescriptor(target, name)
+    Object.defineProperty(target, name, { ...broken, configurable: true })
+    return () => (own === undefined ? Reflect.deleteProperty(target, name) : Object.defineProperty(target, name, own))
+  }
+  const fails = (): never => {
+    throw new Error('it is broken')
+  }
+
+  test.each<[string, (model: WorkerModel) => () => void]>([
+    ['filled', ({ context }) => breakPart(context, 'batchSize', { get: fails })],
+    [
+      'computed',
+      ({ context }) =>
+        breakPart(context, 'library', { value: { ...context.library, decode: { inThread: async () => fails() } } }),
+    ],
+    ['remembered', ({ slots }) => breakPart(slots[0]?.sequence as object, 'append', { value: fails })],
+    ['read', ({ context }) => breakPart(context, 'logits', { value: fails })],
+  ])('all end with the error of a pass that cannot be %s, and the next ones say what they always say', async (_, breakIn) => {
+    const say = async () => {
+      const texts: string[] = []
+      const speak = (token: number, index: number) =>
+        run({ prompt: [token], command: { topLogprobs: 1 } }, (one) => {
+          if (one.type === 'text') texts[index] = (texts[index] ?? '') + one.text
+        })
+      await Promise.all([11, 12].map(speak))
+      return texts
+    }
+    const expected = await say()
+    const repair = breakIn(loaded)
+    const ends = await Promise.all([11, 12].map((token) => run({ prompt: [token], command: { topLogprobs: 1 } }).catch(String)))
+    repair()
+    expect(ends).toEqual(['Error: it is broken', 'Error: it is broken'])
+    expect(await say()).toEqual(expected)
+  })
+
   test('are not hurt by one that fails or leaves', async () => {
     const bias = new Map(Array.from({ length: loaded.vocabulary.size }, (_, id) => [id, -100] as const))
     const failing = { sampling: { ...resolveSampling({ request: {} }), logitBias: bias } }

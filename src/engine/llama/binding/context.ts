@@ -249,17 +249,20 @@ export class Context {
     return this.#turns.take(() => (this.model.llama.gpu === 'vulkan' ? vulkanTurns.take(compute) : compute()))
   }
 
+  /** An error of no single part ends all that is queued: nobody else knows who waits. */
   async #computeQueued(): Promise<void> {
     this.#isScheduled = false
     while (this.#queue.length > 0) {
-      let pass = this.#nextPass()
-      const fillers = this.#fillers(pass)
-      if (fillers.length > 0) {
-        this.#queue.push(...fillers)
-        pass = this.#nextPass()
+      try {
+        this.#queue.push(...this.#fillers(this.#nextPass()))
+        const pass = this.#nextPass()
+        if (this.model.llama.gpu === 'vulkan') await vulkanTurns.take(() => this.#computePass(pass))
+        else await this.#computePass(pass)
+      } catch (error) {
+        const works = this.#queue.splice(0)
+        for (const { end } of works) end(error)
+        for (const { sequence } of works) sequence.dropUnknown()
       }
-      if (this.model.llama.gpu === 'vulkan') await vulkanTurns.take(() => this.#computePass(pass))
-      else await this.#computePass(pass)
     }
   }
 

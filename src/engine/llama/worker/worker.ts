@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import type { ZodError } from 'zod'
 import { ChurnMap } from '../../../base/churn.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { readFileSampling } from '../channel/file-sampling.ts'
@@ -132,10 +133,13 @@ function reportFailure(id: string, error: unknown): void {
   })
 }
 
-/** An invalid command fails only its own request. */
-function refuse(message: unknown, reason: Error): void {
-  const id = typeof message === 'object' && message !== null && 'id' in message ? String(message.id) : ''
-  reportFailure(id, new AppError('internal', 'the worker received an invalid command', { cause: reason }))
+/** An invalid command fails only its own request, or the load. */
+function refuse(message: unknown, { issues }: Pick<ZodError, 'issues'>): void {
+  const { type, id = '' } = message as { readonly type?: unknown; readonly id?: unknown }
+  const problems = issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
+  const failure = new AppError('internal', `the worker received an invalid command (${problems})`)
+  if (type === 'load') report({ type: 'load-failed', message: failure.message })
+  else reportFailure(String(id), failure)
 }
 
 process.on('message', (message) => {
