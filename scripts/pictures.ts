@@ -1,6 +1,6 @@
-// Makes the pictures of docs/pictures from the page and the terminal as they are. Needs Chromium and tmux; a model that plays a script answers.
-//   npm run pictures
-import { spawnSync } from 'node:child_process'
+// Makes the pictures of docs/pictures from the page and the terminal as they are, or those named. Needs Chromium and tmux. A model that plays a
+// script answers, but for the agent: there the default model does, and times are as they are, so the machine should have nothing else to do.
+//   npm run pictures [-- chat activity terminal agent]
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,11 +8,14 @@ import type { Page } from 'playwright-core'
 import { startDragoman } from '../bench/processes.ts'
 import { answers, facts, write } from '../test/support/page/chat-words.ts'
 import { openBrowser, openServerPage } from '../test/support/page/open-page.ts'
+import { filmAgent } from './pictures/agent.ts'
+import { colours, escaped, openTerminal, runsOf } from './pictures/terminal.ts'
 
 const root = join(import.meta.dirname, '..')
 const folder = join(root, 'docs', 'pictures')
 const home = mkdtempSync(join(tmpdir(), 'dragoman-pictures-'))
 const largestBytes = 150_000
+const largestFilmBytes = 300_000
 
 const question = 'How do tides work? Keep it short.'
 const answer = `<think>They want the idea, not the equations: gravity falls with distance, and the Earth turns below two bulges.</think>**The Moon pulls the near side of the Earth more than the far side.** The difference stretches the oceans into two bulges, and the Earth turns below them:
@@ -110,27 +113,10 @@ async function activity(): Promise<void> {
   await close()
 }
 
-/** What a terminal of tmux shows after these lines, each of which waits for its last words. */
+/** What a terminal shows after these lines, each of which waits for its last words. */
 async function terminal(): Promise<void> {
-  const socket = `dragoman-pictures-${process.pid}`
-  const tmux = (...args: string[]) => {
-    const { stdout, stderr, status } = spawnSync('tmux', ['-L', socket, '-f', '/dev/null', ...args], { encoding: 'utf8' })
-    if (status !== 0) throw new Error(`tmux ${args[0]}: ${stderr}`)
-    return stdout
-  }
-  const env = { PS1: '$ ', DRAGOMAN_SERVER: server.url, DRAGOMAN_HOME: home, COLORTERM: 'truecolor' }
-  const variables = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`])
-  tmux('new-session', '-d', '-x', '84', '-y', '30', '-c', root, ...variables, 'bash', '--norc', '--noprofile')
-  const shows = async (text: string) => {
-    for (let turn = 0; !tmux('capture-pane', '-p').includes(text); turn++) {
-      if (turn > 600) throw new Error(`the terminal does not show '${text}':\n${tmux('capture-pane', '-p')}`)
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-  }
-  const enter = (text: string) => {
-    tmux('send-keys', '-l', text)
-    tmux('send-keys', 'Enter')
-  }
+  const env = { DRAGOMAN_SERVER: server.url, DRAGOMAN_HOME: home }
+  const { enter, shows, styled, close } = openTerminal({ columns: 84, rows: 30, folder: root, env })
   try {
     enter(`dragoman() { ${process.execPath} dist/cli/program.js "$@"; }; clear`)
     enter('dragoman list')
@@ -144,47 +130,37 @@ async function terminal(): Promise<void> {
     enter('Tell me about knots.')
     await shows('from a script')
     await shows('>\n')
-    const shown = tmux('capture-pane', '-p', '-e')
     const page = await (await browser.newContext({ viewport: { width: 780, height: 560 }, deviceScaleFactor: 1.5 })).newPage()
-    await page.setContent(terminalPage(shown.trimEnd()))
+    await page.setContent(terminalPage(styled().trimEnd()))
     const { height } = (await page.locator('main').boundingBox()) ?? { height: 560 }
     await page.setViewportSize({ width: 780, height: Math.ceil(height) })
     await keep(page, 'terminal.webp')
   } finally {
-    spawnSync('tmux', ['-L', socket, 'kill-server'])
+    close()
   }
 }
 
-const styles = new RegExp(`${String.fromCharCode(27)}\\[([\\d;]*)m`, 'g')
-const palette = ['#2b303b', '#e06c75', '#98c379', '#e5c07b', '#61afef', '#c678dd', '#56b6c2', '#d7dae0']
-
-/** Text with the colours of a terminal, as a page: of the styles, those that dragoman uses. */
+/** Text with the colours of a terminal, as a page. */
 function terminalPage(text: string): string {
-  let style = ''
-  const html = text
-    .replace(/[&<>]/g, (found) => `&#${found.charCodeAt(0)};`)
-    .replace(styles, (_found, codes: string) => {
-      for (const code of codes.split(';').map(Number)) {
-        if (code === 0) style = ''
-        else if (code === 1) style += 'font-weight:700;'
-        else if (code === 2) style += 'opacity:.65;'
-        else if (code === 4) style += 'text-decoration:underline;'
-        else if (code === 39) style += 'color:inherit;'
-        else if (code >= 30 && code < 38) style += `color:${palette[code - 30]};`
-        else if (code >= 90 && code < 98) style += `color:${palette[code - 90]};`
-      }
-      return `</span><span style="${style}">`
-    })
-  return `<!doctype html><style>body{margin:0}main{box-sizing:border-box;width:780px;padding:20px 24px;background:#1b1e26;color:#d7dae0}
-    pre{margin:0;font:14px/1.45 "DejaVu Sans Mono",monospace}</style><main><pre><span>${html}</span></pre></main>`
+  const html = runsOf(text, 'color').map(({ text, style }) => `<span style="${style}">${escaped(text)}</span>`)
+  return `<!doctype html><style>body{margin:0}main{box-sizing:border-box;width:780px;padding:20px 24px;background:${colours.ground};color:${colours.text}}
+    pre{margin:0;font:14px/1.45 "DejaVu Sans Mono",monospace}</style><main><pre>${html.join('')}</pre></main>`
 }
+
+/** An agent whose second turn needs no second reading. */
+async function agent(): Promise<void> {
+  const { svg, lastText } = await filmAgent()
+  if (svg.length > largestFilmBytes) throw new Error(`agent.svg has ${svg.length} bytes, more than ${largestFilmBytes}`)
+  writeFileSync(join(folder, 'agent.svg'), svg)
+  console.log(`docs/pictures/agent.svg: ${Math.round(svg.length / 1000)} kB\n${lastText}`)
+}
+
+const makers = { chat: () => chat(false).then(() => chat(true)), activity, terminal, agent }
 
 try {
   mkdirSync(folder, { recursive: true })
-  await chat(false)
-  await chat(true)
-  await activity()
-  await terminal()
+  const wanted = process.argv.slice(2)
+  for (const [name, make] of Object.entries(makers)) if (wanted.length === 0 || wanted.includes(name)) await make()
 } finally {
   await browser.close()
   server.stop()
