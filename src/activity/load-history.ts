@@ -43,7 +43,6 @@ export class LoadHistory {
     })
   }
 
-  /** The number of the next sample. */
   get next(): number {
     return this.#samples.count
   }

@@ -61,7 +61,6 @@ export class ChurnMap<Key, Value> {
   }
 }
 
-/** As `ChurnMap`, for a `Set`. */
 export class ChurnSet<Value> {
   readonly #map = new ChurnMap<Value, true>()
 

@@ -9,7 +9,6 @@ export type SentLine = {
   readonly endpoint: string
   /** JSON. */
   readonly body: string
-  /** The id of its batch. */
   readonly batch: string
   /** Whose permissions and limits the request has. */
   readonly principal: Principal
@@ -35,7 +34,6 @@ export type BatchDeps = {
   send(line: SentLine): Promise<LineReply>
   /** The owner of the key with this hash, any caller without one; undefined: the key does not exist any more. */
   findPrincipal(keyHash: string | undefined): Principal | undefined
-  /** The limit of a line. */
   readonly maxLineBytes: number
   /** Milliseconds of the epoch. */
   wallClock(): number

@@ -2,12 +2,10 @@ import type { CanonicalPath } from '../contract/field.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, Prompt, ToolCallPart } from '../contract/request.ts'
 import type { ReplyPart } from '../contract/result.ts'
 
-/** The text of a turn: its text parts, concatenated. */
 export function textOf(parts: readonly ReplyPart[]): string {
   return join(parts, 'text')
 }
 
-/** The reasoning of a turn: its reasoning parts, concatenated. */
 export function reasoningOf(parts: readonly ReplyPart[]): string {
   return join(parts, 'reasoning')
 }

@@ -29,7 +29,6 @@ type RunOptions = {
   readonly loadConfig: (models: readonly string[]) => Promise<LoadedConfig>
 }
 
-/** The model to chat with, and the server that has it. */
 type Connection = AnswerServer & { readonly model: string; close(): Promise<void> }
 
 /** The conventional exit code of a program that Ctrl-C ended. */

@@ -87,7 +87,6 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
   return resolveConfig(parsed.data, { flagModels, base: file === undefined ? cwd : dirname(file.path), env, cwd, userHome })
 }
 
-/** The models of `--model`, and the problems of the flags. */
 function modelsFromFlags(
   { models: sources = [], modelFlags = {} }: ConfigFlags,
   folders: { readonly base: string; readonly userHome: string },

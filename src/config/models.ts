@@ -140,7 +140,6 @@ export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelCo
 
 type OtherFiles = Pick<LlamaModelConfig, 'adapters' | 'draft' | 'mmproj'>
 
-/** The files of a model besides its own. */
 function resolveOthers({ adapters, draft, mmproj }: OtherFiles, folders: Folders): OtherFiles {
   const locate = <T extends { source: Source[] }>(one: T) => ({ ...one, source: locateAll(one.source, folders) })
   return {

@@ -8,7 +8,6 @@ export type ConfigProblem = { readonly path: ConfigPath; readonly message: strin
 
 type JsonSchema = z.core.JSONSchema.JSONSchema
 
-/** Describes the issues of a failed validation of `value`. */
 export function describeIssues(issues: readonly z.core.$ZodIssue[], value: unknown): ConfigProblem[] {
   return issues.flatMap((issue) => describeIssue(issue, [], value))
 }

@@ -133,7 +133,6 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
   }
 }
 
-/** Collects the arguments of each choice's last call. */
 class LastCallArguments {
   readonly #arguments = new Map<number, string>()
 
@@ -161,7 +160,6 @@ export function elapsed(fromMs: number, toMs: number): number {
   return Math.round(toMs - fromMs)
 }
 
-/** Whether the model ended its message itself. */
 function endsItself(reason: FinishReason): boolean {
   return reason === 'stop' || reason === 'end-of-message'
 }

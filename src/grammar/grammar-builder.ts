@@ -40,7 +40,6 @@ export type SchemaOptions = {
   readonly rawUntil?: string
 }
 
-/** A rule of a grammar: its name, and its body in GBNF. */
 export type GbnfRule = { readonly name: string; readonly body: string }
 
 /** One grammar of several schemas, patterns and literals, such as the calls of all tools of a request. */

@@ -28,7 +28,6 @@ type Checks = Pick<Watching, 'log'> & {
   isAccepted(request: IncomingMessage): boolean
   /** Undefined: it has to send a key, if one is required. */
   senderOf(request: IncomingMessage): Sender | undefined
-  /** The reply to a request without a route. */
   refuseUnknown(request: FastifyRequest, reply: FastifyReply): AppError
 }
 

@@ -7,7 +7,6 @@ const mostLines = 2000
 /** Longer lines, such as nested stacks, are truncated, and so are not JSON. */
 const maxChars = 8000
 
-/** The last lines of a log. */
 export class LineRing implements LogLines {
   readonly #lines = new Ring<string>(mostLines)
 

@@ -24,7 +24,6 @@ type MetricsOptions = {
   readonly processMetrics?: boolean
 }
 
-/** One family of metrics, as its declaration says. */
 export type DeclaredMetric = {
   readonly name: string
   readonly type: string
@@ -41,7 +40,6 @@ type AppMetrics = Metrics & {
   /** Requests of batches that wait or run. */
   batchRequestsLeft(count: number): void
   toolCalled(call: Pick<ToolCallRecord, 'tool' | 'outcome' | 'durationMs'>): void
-  /** Observes the servers of a remote model. */
   fleetObserver(model: string): FleetObserver
   /** In a form that can be summed with those of other processes. */
   read(): Promise<readonly unknown[]>

@@ -5,7 +5,6 @@ import type { ServedModel } from '../../contract/served-model.ts'
 import { addMetric, type Declaration, type Labels } from './exposition.ts'
 import { addDistributions } from './tallies.ts'
 
-/** A model as the metrics read it. */
 export type ModelLoad = SchedulerLoad & {
   readonly id: string
   readonly state: EngineState['type']

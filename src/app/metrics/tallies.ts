@@ -21,7 +21,6 @@ class Tallies<Tally> {
     return tally
   }
 
-  /** With the texts as labels. */
   *labelled([first = '', second]: readonly string[]): Iterable<readonly [Labels, Tally]> {
     for (const [one, group] of this.#byTexts) {
       for (const [other, tally] of group)

@@ -129,7 +129,6 @@ export type OwnModel = {
   readonly fallback?: readonly string[]
 }
 
-/** Creates a model on a caller's own engine. */
 export function registerOwnModel(
   model: OwnModel,
   { createScheduler, limits }: Pick<ModelFactory, 'createScheduler' | 'limits'>,

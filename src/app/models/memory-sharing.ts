@@ -12,7 +12,6 @@ import { budgetBytes } from '../../registry/names/memory.ts'
 import { ModelMemory } from '../../residency/model-memory.ts'
 import type { ResidencyLimits } from '../../residency/rules.ts'
 
-/** The memory that the models of a server share. */
 export type MemorySharing = {
   readonly residency: Residency
   /** The model's part in it; undefined for one that needs no memory of this machine. */
@@ -68,7 +67,6 @@ export function workerNeed(plan: LoadOptions): Promise<MemoryNeed> {
   return memoryNeed(planOf(plan))
 }
 
-/** The memory that a llama-server needs. */
 export function serverNeed(plan: ServerPlan): Promise<MemoryNeed> {
   return memoryNeed(planOf(plan))
 }

@@ -22,7 +22,6 @@ import { formatTable } from '../terminal/table.ts'
 import { makeRoom } from './make-room.ts'
 
 type LaunchOptions = {
-  /** The name of an agent. */
   readonly name: string
   /** The user's own arguments for the agent. */
   readonly args: readonly string[]
@@ -39,7 +38,6 @@ type LaunchOptions = {
   readonly loadConfig: (models: readonly string[]) => Promise<LoadedConfig>
 }
 
-/** A server, and the model on it that the agent uses. */
 type LaunchTarget = { readonly server: ServerAddress; readonly model: string; readonly card: ModelCard; close(): Promise<void> }
 
 /**

@@ -26,7 +26,6 @@ export const serverFields = {
 
 const port = z.int().min(1).max(65_535)
 
-/** The ways to name servers, and the settings of each. */
 const waysToName = {
   url: [],
   dns: ['port', 'path', 'everyMs', 'nameServers', 'https', 'serverName'],

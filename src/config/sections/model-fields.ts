@@ -15,13 +15,11 @@ export const aliases = z
   .default([])
   .describe('Other names for this model. `*` matches any text: `gpt-*`. An exact name wins over a pattern.')
 
-/** The `load` setting of a model. */
 export const load = z
   .enum(['start', 'demand'])
   .default('start')
   .describe('When the model is loaded: when the server starts, or with the first request for it.')
 
-/** The `required` setting of a model. */
 export const required = z
   .boolean()
   .describe(
@@ -47,7 +45,6 @@ export const mirror = z
       'count against no key.',
   )
 
-/** The limit of a model's queue. */
 export const maxQueued = z
   .int()
   .min(0)
@@ -87,7 +84,6 @@ export const mmproj = z
       'text only. Absent: the `…mmproj….gguf` beside its file or in its repository.',
   )
 
-/** How many layers of a model run on the GPU. */
 export const gpuLayers = z.union([z.int().min(0), z.enum(['auto', 'max'])])
 
 export const draft = z
@@ -125,7 +121,6 @@ export const draft = z
   })
   .describe('Speculative decoding: a small model drafts tokens, and the large one verifies several in one step.')
 
-/** The LoRA adapters of a model. */
 export const adapters = z
   .array(
     z.strictObject({

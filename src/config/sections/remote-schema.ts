@@ -43,7 +43,6 @@ export const probe = z
 /** Concurrent requests on all servers of a model. */
 export const remoteSlots = count.default(256).describe('Requests in progress at the same time, on all replicas together.')
 
-/** The `versions` of a remote model. */
 const versions = z
   .array(
     z

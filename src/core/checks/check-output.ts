@@ -9,7 +9,6 @@ import type { Validator } from '../../contract/validator.ts'
 export type OutputCheck = {
   /** False: the constraint is not supported, and the text is at most checked to be JSON. */
   readonly isComplete: boolean
-  /** Collects text. */
   observe(event: GenerationEvent): void
   /** Throws `invalid-output` for a text that does not satisfy the constraint; a truncated one is only validated if it is JSON. */
   validate(choice: number, truncated: boolean): Promise<void>

@@ -4,7 +4,6 @@ import type { ServedModel } from '../../contract/served-model.ts'
 
 /** A request that another model served. */
 export type Fallback = {
-  /** The id of the request. */
   readonly id: string
   /** The requested model, and why it could not serve. */
   readonly model: string

@@ -17,7 +17,6 @@ export type Effect =
     }
 
 type Limits = {
-  /** Requests that may run concurrently. */
   readonly slots: number
   /** Requests that may wait in addition. */
   readonly maxQueued: number
@@ -82,7 +81,6 @@ export class Decisions {
     return [{ type: 'refuse', entry: displaced, reason: 'displaced', retryAfterMs }]
   }
 
-  /** A request asks for a slot. */
   ask(entry: Entry, cost: RequestCost, nowMs: number): readonly Effect[] {
     entry.state = 'waiting'
     this.#lanes[entry.lane].add(entry, cost)

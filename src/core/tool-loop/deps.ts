@@ -5,7 +5,6 @@ import type { ToolApprovals } from './tool-approvals.ts'
 
 /** A call of a server's tool, for metrics and the log; never its contents. */
 export type ToolCallRecord = {
-  /** The id of the reply. */
   readonly id: string
   /** The id of the principal. */
   readonly caller: string

@@ -37,7 +37,6 @@ type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'toolChoice'
   readonly nameOf: NameOf
 }
 
-/** The sources for decoding besides the body. */
 type DecodeSources = Pick<ConversationSources, 'sealer'> & {
   /** As in `CallInput`. */
   readonly exactBody?: string | undefined

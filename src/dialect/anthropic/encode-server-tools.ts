@@ -22,7 +22,6 @@ export function encodeServerCall(call: ServerToolCall, input: JsonObject): Conte
   return { type: 'server_tool_use', id, name: nameOf(call), input, caller }
 }
 
-/** The block of a tool's result. */
 export function encodeOutcome(call: ServerToolCall, outcome: ToolOutcome, { sealer, container }: Style): ContentBlock {
   const tool_use_id = idOf(call)
   const { text, isError } = outcome

@@ -33,7 +33,6 @@ const promptFields: readonly Field[] = [
 /** The fields of `POST /v1/messages/count_tokens`. */
 export const countFields: readonly Field[] = promptFields
 
-/** The fields of `POST /v1/messages`. */
 export const messageFields: readonly Field[] = [
   ...promptFields,
   used('max_tokens', `required, at least 1, or -1 for no limit; ${givesWay}`),

@@ -13,7 +13,6 @@ import type { LlamaCompletion, LlamaCompletions, LlamaPiece, LlamaToken, WholeCo
 type Style = Pick<DecodedLlamaCompletion, 'isList' | 'onlyReads' | 'prompts' | 'responseFields' | 'requests'>
 type Finish = Choice['finish']
 
-/** A choice that has ended. */
 type Ended = {
   readonly index: number
   readonly model: string

@@ -3,7 +3,6 @@ import type { AppError } from '../../contract/errors.ts'
 import { errorStatuses } from '../wire/error-statuses.ts'
 import type { StackError } from './replies.ts'
 
-/** Encodes an error in llama-stack's envelope. */
 export function encodeStackError(error: AppError): ErrorReply & { readonly body: StackError } {
   return { status: errorStatuses[error.code], body: { error: { detail: detailOf(error) } } }
 }

@@ -53,7 +53,6 @@ export const chatFields: readonly Field[] = [
   ),
 ]
 
-/** The fields of `POST /v1/inference/completion`. */
 export const completionFields: readonly Field[] = [used('content', 'text; images are refused'), ...commonFields, stream]
 
 const batchCommonFields: readonly Field[] = [
@@ -84,7 +83,6 @@ export const batchCompletionFields: readonly Field[] = [
   ...batchCommonFields,
 ]
 
-/** The fields of `POST /v1/inference/embeddings`. */
 export const embeddingsFields: readonly Field[] = [
   model,
   used('contents', 'up to 2048 texts; images are refused'),
@@ -93,7 +91,6 @@ export const embeddingsFields: readonly Field[] = [
   refused('task_type', 'put the instruction in front of the text'),
 ]
 
-/** The fields of `POST /v1/inference/rerank`. */
 export const rerankFields: readonly Field[] = [
   used('model', 'an id or an alias of a model with a ranking head; absent: the first that is known to have one'),
   used('query', 'a text or a text part; images are refused'),

@@ -96,7 +96,6 @@ const tool = looseObject({
   description: text,
   parameters: dictionary(z.string(), toolParameter, { max: maxParameters }).nullish(),
 })
-/** A tool's definition. */
 export type WireTool = z.output<typeof tool>
 
 const logprobs = looseObject({ top_k: integerBetween(0, 20).nullish() })

@@ -72,7 +72,6 @@ const search = looseObject({
 })
 export type Search = z.output<typeof search>
 
-/** The parameters of the endpoints. */
 export const parameters = {
   bySpecifier: looseObject({ specifier, throwIfNotFound: z.boolean().nullish() }),
   unload: looseObject({ identifier: nonEmptyText }),

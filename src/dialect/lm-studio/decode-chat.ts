@@ -19,7 +19,6 @@ export type DecodedChat = {
   readonly ownServers: ReadonlySet<string>
   readonly reasoning: ChatWire['reasoning']
   readonly contextLength: number | undefined
-  /** The caller's name for a field of the body. */
   nameOf(field: string): string
 }
 

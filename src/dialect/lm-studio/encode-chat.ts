@@ -55,7 +55,6 @@ export class ChatEncoder {
     this.#model = options.model
   }
 
-  /** The frames of an event. */
   encode(event: GenerationEvent): string {
     return this.#handle(event)
   }

@@ -10,7 +10,6 @@ const types: Partial<Readonly<Record<ErrorCode, string>>> = {
   'not-found': 'job_not_found',
 }
 
-/** Encodes an error as LM Studio's v1 API does. */
 export function encodeLmStudioError(error: AppError): ErrorReply & { readonly body: LmStudioError } {
   const { code, message, param } = error
   const status = errorStatuses[code]

@@ -22,7 +22,6 @@ export const chatFields: readonly Field[] = [
   ),
 ]
 
-/** The request fields of `POST /api/v1/models/load`. */
 export const loadFields: readonly Field[] = [
   used('model', 'an id, an alias, or what a pull may fetch'),
   used('context_length', 'tokens of a request'),
@@ -33,10 +32,8 @@ export const loadFields: readonly Field[] = [
   refused('offload_kv_cache_to_gpu', 'the cache is where the layers are', { accepts: [true] }),
 ]
 
-/** The request fields of `POST /api/v1/models/unload`. */
 export const unloadFields: readonly Field[] = [used('instance_id', 'the id of the model')]
 
-/** The request fields of `POST /api/v1/models/download`. */
 export const downloadFields: readonly Field[] = [
   used('model', 'a short name, `OWNER/REPO`, or a link to a repository of Hugging Face'),
   used('quantization', 'of the file, such as `Q4_K_M`; default: the best that fits the memory'),

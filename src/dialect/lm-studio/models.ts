@@ -56,7 +56,6 @@ export function encodeModel(entry: ModelEntry, described: Described & { readonly
   }
 }
 
-/** The type of a model in the v1 API. */
 export function typeOf({ kind }: Pick<ModelEntry, 'kind'>, { abilities }: Pick<Described, 'abilities'>): Model['type'] {
   return kind === 'other' || abilities.includes('completion') ? 'llm' : 'embedding'
 }

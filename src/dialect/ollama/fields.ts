@@ -120,5 +120,4 @@ export const pullFields: readonly Field[] = [
   informational('insecure', 'sources are asked by HTTPS'),
 ]
 
-/** The request fields of `DELETE /api/delete`. */
 export const deleteFields: readonly Field[] = named

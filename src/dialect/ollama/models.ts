@@ -8,7 +8,6 @@ import type { ModelDetails, OllamaLoaded, OllamaShown, OllamaTags } from './repl
 /** The version of Ollama's API that this server speaks: clients refuse older ones. */
 export const apiVersion = '0.30.0'
 
-/** A model as Ollama's routes show it. */
 export type OllamaModel = Pick<ModelSummary, 'id' | 'aliases' | 'createdAtMs' | 'contextLength' | 'kind'> & {
   readonly facts: Pick<EngineFacts, 'embeddingLength' | 'infills' | 'onlyEmbeds' | 'modalities' | 'chatTemplate'>
   readonly file?: ModelFileFacts

@@ -9,7 +9,6 @@ export type ReplyStyle = {
   readonly form: 'chat' | 'text' | 'raw'
   /** The caller asked for no tokens. */
   readonly isEmpty: boolean
-  /** The caller's `think`. */
   readonly thinks: boolean | string | undefined
 }
 

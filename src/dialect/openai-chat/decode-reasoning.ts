@@ -4,7 +4,6 @@ import { mentions, type NamesIn } from '../openai/mentions.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import type { ChatWire } from './schema.ts'
 
-/** Reasoning options, and whether the reply shows the reasoning. */
 type DecodedReasoning = { readonly reasoning: ReasoningOptions; readonly isShown: boolean }
 
 const reasoningRequestFields = new Set([

@@ -41,7 +41,6 @@ const finishReasons: Readonly<Record<FinishReason, ChatFinishReason>> = {
   paused: 'length',
 }
 
-/** OpenAI's finish reason. */
 export function encodeFinishReason(reason: FinishReason, legacyCalls: boolean): ChatFinishReason {
   return legacyCalls && reason === 'tool-calls' ? 'function_call' : finishReasons[reason]
 }

@@ -28,12 +28,10 @@ const chatNames: FieldNames = {
 
 type Named = {
   readonly path: CanonicalPath
-  /** The field of the output constraint. */
   readonly outputField: string
   readonly paths: readonly MessagePaths[]
 }
 
-/** The client's name for a path of a chat request. */
 export function nameChatField(wire: ChatWire, { path, outputField, paths }: Named): string {
   const [root, second, index] = path
   if (root === 'output') return nameOutput(outputField, path)

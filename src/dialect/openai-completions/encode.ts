@@ -31,7 +31,6 @@ const finishReasons: Readonly<Record<FinishReason, CompletionEnd>> = {
   paused: 'length',
 }
 
-/** OpenAI's finish reason. */
 export function encodeFinishReason(reason: FinishReason): CompletionEnd {
   return finishReasons[reason]
 }

@@ -18,7 +18,6 @@ export function decodeNewConversation(body: unknown): { readonly metadata: Metad
   return { metadata: wire.metadata ?? {}, items: storeItems(wire.items ?? []) }
 }
 
-/** OpenAI's conversation object. */
 export function encodeConversation({ id, createdAtMs, metadata: pairs }: Omit<Conversation, 'owner'>): WireConversation {
   return { id, object: 'conversation', created_at: Math.floor(createdAtMs / 1000), metadata: pairs }
 }

@@ -9,7 +9,6 @@ export function decodeInputTokens(body: unknown, context: ResponseContext): Deco
   return decodeNarrow(body, context, inputTokensFields)
 }
 
-/** The reply of `POST /v1/responses/input_tokens`. */
 export function encodeInputTokens(inputTokens: number): InputTokens {
   return { object: 'response.input_tokens', input_tokens: inputTokens }
 }

@@ -31,7 +31,6 @@ const unknownInside = unknownKeys(responseSchema, indexFields(nestedResponseFiel
 
 /** The things that the caller of `decodeResponse` looked up and made. */
 export type ResponseContext = {
-  /** The id of the response. */
   readonly id: string
   readonly createdAtMs: number
   readonly sealer: Sealer

@@ -154,7 +154,6 @@ export const inputTokensFields: readonly Field[] = pick([
   'enable_thinking',
 ])
 
-/** The fields of `POST /v1/responses/compact`. */
 export const compactFields: readonly Field[] = [
   used('model', 'an id or an alias'),
   ...pick(['input', 'instructions', 'previous_response_id', 'prompt_cache_key', 'prompt_cache_retention', 'service_tier']),

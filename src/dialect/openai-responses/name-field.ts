@@ -28,7 +28,6 @@ const names: FieldNames = {
 
 type Named = {
   readonly path: CanonicalPath
-  /** The field of the output constraint. */
   readonly outputField: string
   readonly paths: readonly MessagePaths[]
   readonly tools: Pick<DecodedTools, 'paths' | 'hosted'>

@@ -41,7 +41,6 @@ export function encodeFailure(error: AppError): NonNullable<WireResponse['error'
   return { code: codes[error.code] ?? 'server_error', message: encodeOpenaiError(error).body.error.message }
 }
 
-/** OpenAI's usage of a response. */
 export function encodeUsage({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: Usage): ResponseUsage {
   return {
     input_tokens: inputTokens,

@@ -78,7 +78,6 @@ export function decodeMetadata(body: unknown): Metadata {
   return validate(metadataSchema, body).metadata ?? {}
 }
 
-/** OpenAI's page of a list. */
 export function encodePage<T>(
   data: readonly T[],
   { ids, hasMore }: { readonly ids: readonly string[]; readonly hasMore: boolean },

@@ -3,7 +3,6 @@ import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import type { Model, ModelDetail, ModelList } from './replies.ts'
 
-/** A model as the model routes list it. */
 export type ModelEntry = Pick<
   ModelSummary,
   | 'id'

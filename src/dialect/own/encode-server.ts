@@ -11,7 +11,6 @@ export type ShownModel = Pick<ModelSummary, 'id' | 'aliases' | 'state' | 'contex
   readonly trainedContextLength?: number
   /** Its abilities in Ollama's terms. */
   readonly abilities: readonly string[]
-  /** The kind of its engine. */
   readonly engine?: string
   /** Added by a load; an unload removes it. */
   readonly isAdded?: true

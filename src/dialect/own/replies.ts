@@ -213,7 +213,6 @@ export const offers = object({
   problem: text.optional(),
 })
 
-/** The tools that the server runs for a caller. */
 export const serverTools = object({
   tools: list(
     object({

@@ -12,7 +12,6 @@ function hasLength(body: object): boolean {
   return typeof length === 'number' && length > 0
 }
 
-/** The request fields of `POST /v1/model/load`. */
 export const modelLoadFields: readonly Field[] = [
   used('model_name', 'the name of a model, such as a file or a folder of `modelsFolder`; `OWNER/REPO` fetches it', {
     aliases: ['name'],
@@ -51,7 +50,6 @@ export const modelLoadFields: readonly Field[] = [
   ),
 ]
 
-/** The request fields of `POST /v1/lora/load`. */
 export const loraLoadFields: readonly Field[] = [
   used(
     'loras',
@@ -60,16 +58,13 @@ export const loraLoadFields: readonly Field[] = [
   skipQueue,
 ]
 
-/** The request fields of `POST /v1/lora/unload`. */
 export const loraUnloadFields: readonly Field[] = [skipQueue]
 
-/** The request fields of `POST /v1/model/embedding/load`. */
 export const embeddingLoadFields: readonly Field[] = [
   used('embedding_model_name', 'the name of a model', { aliases: ['name'] }),
   refused('embeddings_device', 'configure `gpuLayers` of the model', { accepts: ['auto'] }),
 ]
 
-/** The request fields of `POST /v1/download`. */
 export const downloadFields: readonly Field[] = [
   used('repo_id', '`OWNER/REPO`'),
   used('revision', 'a branch, tag or commit; absent: `main`'),

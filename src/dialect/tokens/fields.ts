@@ -21,7 +21,6 @@ export const tokenEncodeFields: readonly Field[] = [
   used('template_vars', 'variables for the chat template', { aliases: ['chat_template_kwargs'] }),
 ]
 
-/** The request fields of `POST /v1/token/decode`. */
 export const tokenDecodeFields: readonly Field[] = [
   model,
   used('tokens', 'token ids'),

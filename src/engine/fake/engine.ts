@@ -158,7 +158,6 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
   }
 }
 
-/** The contents of the engine's files. */
 type Files = { readonly script: Script; readonly ownTemplate: string | undefined }
 type TemplatePart = { readonly template: ChatTemplate | undefined; readonly format: ModelFormat }
 type Loaded = Files & TemplatePart

@@ -14,7 +14,6 @@ const chunksPerTurn = 64
 
 const promptTokensPerTurn = 1000
 
-/** A request and its scripted reply. */
 export type Plan = {
   readonly reply: ScriptedReply
   readonly inputTokens: number

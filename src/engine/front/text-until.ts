@@ -1,6 +1,5 @@
 import { spellLetter } from '../../grammar/rules/gbnf-text.ts'
 
-/** A rule of a grammar: its name, and its body in GBNF. */
 export type GbnfRule = { readonly name: string; readonly body: string }
 
 /**

@@ -5,7 +5,6 @@ type StartFailure = { readonly type: 'port-taken' } | { readonly type: 'failed';
 
 type StartEnd = { readonly binary: string; readonly description: string; readonly lastLines: readonly string[] }
 
-/** Explains why a server did not start, from its exit and its last lines. */
 export function explainExit({ binary, description, lastLines }: StartEnd): StartFailure {
   if (/ENOENT/.test(description))
     return failed(`${binary} was not found: \`dragoman runtime get\` fetches a llama-server; or set \`binary\` to where yours is`)

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-/** The reports of a guardian about its server. */
 export const guardianReportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('started'), pid: z.int() }),
   z.object({ type: z.literal('not-started'), message: z.string() }),

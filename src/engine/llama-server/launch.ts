@@ -10,7 +10,6 @@ import type { ServerFacts } from './server-facts.ts'
 import { type ServerPlan, serverArguments } from './server-plan.ts'
 import { type ServerProcess, spawnServer } from './spawn-server.ts'
 
-/** A ready server: its endpoint and the facts of its model. */
 export type LoadedServer = { readonly endpoint: ServerEndpoint; readonly facts: ServerFacts }
 
 type LaunchOptions = {

@@ -1,7 +1,6 @@
 import type { GenerationRequest } from '../../contract/request.ts'
 import { refuseMedia } from '../shared/refuse-media.ts'
 
-/** The media that the model reads. */
 export type Senses = {
   readonly readsImages: boolean
   readonly readsAudio: boolean

@@ -3,7 +3,6 @@ import { AppError } from '../../contract/errors.ts'
 import { refuseTokensOfMedia } from '../shared/refuse-media.ts'
 
 type Deps = {
-  /** The model's id. */
   readonly id: string
   /** Asks the current server, and once more if it was killed from outside. */
   ask<T>(question: (upstream: Engine) => Promise<T>, signal: AbortSignal): Promise<T>

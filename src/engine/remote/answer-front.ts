@@ -18,7 +18,6 @@ type FrontDeps = {
   readonly own: OwnPrompt | undefined
   readonly chatTemplate: string | undefined
   readonly settings: FormatSettings
-  /** Calls one of the servers. */
   ask(call: (access: UpstreamAccess) => Promise<string>): Promise<string>
 }
 

@@ -16,7 +16,6 @@ type Deps = {
   adapt<R extends { readonly prompt: Prompt }>(request: R, signal: AbortSignal): Promise<R>
   /** A call that takes no slot, to any replica. */
   ask<T>(signal: AbortSignal, call: (access: UpstreamAccess) => Promise<T>): Promise<T>
-  /** A call that computes. */
   compute<T>(load: Load, signal: AbortSignal, call: (access: UpstreamAccess) => Promise<T>): Promise<T>
 }
 

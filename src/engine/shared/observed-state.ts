@@ -2,7 +2,6 @@ import type { EngineState } from '../../contract/engine.ts'
 
 type Listener = (state: EngineState) => void
 
-/** An engine's state, and the listeners to its changes. */
 export class ObservedState {
   #current: EngineState = { type: 'stopped' }
   readonly #listeners = new Set<Listener>()

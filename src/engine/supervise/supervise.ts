@@ -42,7 +42,6 @@ export type ProcessHandlers<Loaded> = {
   onHeard(): boolean
 }
 
-/** The steps of each start. */
 export type Start<Plan> = {
   /** Finds or fetches the files, and decides how to start the process. */
   readonly locate: (signal: AbortSignal) => Promise<Plan>

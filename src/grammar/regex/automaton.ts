@@ -13,7 +13,6 @@ export type Automaton = readonly State[]
 
 const effortPerEdge = 0.2
 
-/** Every text. */
 export const anyText: Automaton = [{ accepting: true, edges: [{ set: anyChar, to: 0 }] }]
 
 /** The texts whose length in code points, as JSON Schema counts, is within the bounds. */

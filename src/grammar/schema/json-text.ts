@@ -69,7 +69,6 @@ export function stringCharOf(set: CharSet): Expression {
   return choice(chars(subtract(set, mustEscape)), ...short.map(literal), longEscapes(long))
 }
 
-/** Any JSON string. */
 export function anyString(book: RuleBook): Expression {
   return book.once('string', () => sequence(literal('"'), repeat(stringChar(book), 0), literal('"')))
 }

@@ -38,7 +38,6 @@ export type Call = {
   readonly turn: ReturnType<ReturnType<typeof createTurns>['open']>
   /** The names that the client gave to models on this connection. */
   readonly aliases: Map<string, string>
-  /** Sends a message of the call's channel. */
   send(message: object): Promise<void> | undefined
 }
 

@@ -107,7 +107,6 @@ export class SdkSockets {
     for (const { stop } of this.#open) stop()
   }
 
-  /** Closes all remaining sockets. */
   close(): void {
     for (const { terminate } of this.#open) terminate()
   }

@@ -9,7 +9,6 @@ import { type Json, withFields } from './request-schema.ts'
 type Source = {
   readonly routes: readonly ServedRoute[]
   readonly version: string
-  /** The other URLs of a path. */
   otherPathsOf(path: string): readonly string[]
 }
 

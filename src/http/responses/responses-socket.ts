@@ -111,7 +111,6 @@ export class ResponsesSockets {
     for (const { stop } of this.#open) stop(reason)
   }
 
-  /** Closes all remaining sockets. */
   close(): void {
     for (const { terminate } of this.#open) terminate()
   }

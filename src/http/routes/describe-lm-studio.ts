@@ -4,7 +4,6 @@ import { capabilitiesOf, parameterSize } from '../../dialect/ollama/models.ts'
 import type { Models } from '../run/deps.ts'
 import { describeModel } from './describe-model.ts'
 
-/** A model with what LM Studio's lists show of it. */
 export async function describeForLmStudio(deps: Models, entry: ModelSummary, caller: ModelViewer) {
   const { facts } = deps.models.get(entry.id, caller).engine
   const described = await describeModel(deps, entry, caller)

@@ -29,11 +29,9 @@ const maxBodyBytes = 256 * 1024 * 1024
 type MessageBatchDeps = BatchRouteDeps &
   Pick<Listening, 'basePath'> & {
     readonly room: BodyRoom
-    /** The limit of a request. */
     readonly bodyLimitBytes: number
   }
 
-/** Anthropic's batches of Messages. */
 export function addMessageBatchRoutes(app: FastifyInstance, deps: MessageBatchDeps): void {
   const { room, bodyLimitBytes: itemBytes } = deps
   const config = { scope: 'inference', encodeError: encodeAnthropicError } as const

@@ -17,10 +17,8 @@ import { refuseChange } from './refuse-model-change.ts'
 
 type Query = Readonly<Record<string, unknown>>
 
-/** A model with the facts of its file. */
 type Shown = ModelSummary & { readonly file: ModelFileFacts | undefined; readonly isAdded: boolean }
 
-/** The form of models in a protocol. */
 type ModelForm = {
   list(models: readonly Shown[], query: Query): unknown
   one(model: Shown): unknown

@@ -22,7 +22,6 @@ import { keepLoaded } from './keep-loaded.ts'
 import { keptGeneration, refuseWithoutStore } from './kept-generation.ts'
 import { openRun } from './open-run.ts'
 
-/** What serving a dialect takes. */
 export type DialectDeps = Generating & Models & Watching & Keeping & Replying
 
 type HandlerOptions = {

@@ -61,7 +61,6 @@ export function isForeign(text: string): boolean {
   return false
 }
 
-/** Whether the code unit at an index is a foreign character. */
 export function isForeignAt(text: string, index: number): boolean {
   const code = text.charCodeAt(index)
   return isLow(code) && !isHigh(text.charCodeAt(index - 1))

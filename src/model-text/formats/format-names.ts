@@ -1,4 +1,3 @@
-/** The tool formats that a configuration may name. */
 export const toolFormatNames = [
   'glimmer',
   'harmony',

@@ -44,7 +44,6 @@ export function writtenArguments({ parameters }: Pick<FunctionTool, 'parameters'
   return isEmpty ? { ...schema, additionalProperties: false } : schema
 }
 
-/** A piece of fixed text. */
 export function text(content: string): CallPiece {
   return { type: 'text', text: content }
 }

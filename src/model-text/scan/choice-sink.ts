@@ -52,7 +52,6 @@ export class ChoiceSink {
     this.#delta += text
   }
 
-  /** Ends the open block, if any. */
   closeBlock(): void {
     this.#write('text', this.#fence?.end() ?? '')
     this.#close()

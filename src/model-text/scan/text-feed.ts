@@ -60,7 +60,6 @@ export class TextFeed {
     return (this.#record + here).slice(from - this.#recordFrom)
   }
 
-  /** Ends the record. */
   stopRecord(): void {
     this.#record = ''
     this.#recordFrom = -1

@@ -1,4 +1,3 @@
-/** An event of a stream. */
 type ServerEvent = { readonly event: string; readonly data: string; readonly id: string | undefined }
 
 /** Takes pieces of a stream, split anywhere, and gives its complete events. */

@@ -4,7 +4,6 @@ import { Dialog } from '../ui/dialog.tsx'
 
 export const showsKeys = signal(false)
 
-/** The list of keys. */
 export function KeysHelp() {
   if (!showsKeys.value) return null
   const close = () => {

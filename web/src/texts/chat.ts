@@ -1,7 +1,6 @@
 import { plainName } from '../ui/names.ts'
 import { formatCount, plural } from '../ui/numbers.ts'
 
-/** The texts of the chat. */
 export const chatTexts = {
   title: 'Chat',
   untitled: 'New chat',

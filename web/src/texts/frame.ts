@@ -1,4 +1,3 @@
-/** The texts of the frame. */
 export const frameTexts = {
   name: 'Dragoman',
   skip: 'Skip to the content',

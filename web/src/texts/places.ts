@@ -1,4 +1,3 @@
-/** The texts of the places besides the chat. */
 export const placeTexts = {
   asking: {
     requests: 'Asking the server for its requests',

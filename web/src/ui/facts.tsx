@@ -8,7 +8,6 @@ type FactProps = {
   readonly children: ComponentChildren
 }
 
-/** One of a list of facts. */
 export function Fact({ name, title, children }: FactProps) {
   return (
     <div title={title}>

@@ -44,7 +44,6 @@ const approvalResponse = openObject({
   reason: text,
 })
 
-/** Items of tools that the server runs. */
 export const serverItems = [webSearchCall, codeCall, mcpCall, mcpListTools, approvalRequest, approvalResponse] as const
 export const serverItemTypes = [
   'web_search_call',

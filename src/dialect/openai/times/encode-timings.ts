@@ -1,6 +1,5 @@
 import type { Timings, Usage } from '../../../contract/event.ts'
 
-/** The cost of a generation, in tokens and in time. */
 export type Cost = { readonly usage: Usage; readonly timings: Timings }
 
 /** Whose times and rates `usage` has: those of tabbyAPI, or of MLC-LLM. */

@@ -47,7 +47,6 @@ export type VectorDecoding = {
 type Member = {
   readonly id: number
   readonly nextTokenIndex: number
-  /** The position of the next token. */
   readonly nextPosition: number
   /** A pass has computed these; `hidden`: what it has computed for each, if that is read. */
   append(tokens: readonly Token[], hidden?: Float32Array): void

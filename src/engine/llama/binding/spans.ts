@@ -24,7 +24,6 @@ export function isPlaceholder(token: number): boolean {
   return token >= firstPlaceholder
 }
 
-/** The position of the token at an index. */
 export function positionAt(spans: readonly Span[], index: number): number {
   let position = index
   for (const { start, tokens, positions } of spans) {

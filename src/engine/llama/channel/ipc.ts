@@ -231,7 +231,6 @@ const reportSchema = z.discriminatedUnion('type', [
     embeddingLength: z.int(),
     /** The texts of the tokens that end the turn. */
     endTexts: z.array(z.string()).readonly(),
-    /** Sampling defaults from the model's file. */
     fileSampling: z.custom<FileSampling>(isObject),
     /** The model's own template, even if another one is in use. */
     chatTemplate: z.string().exactOptional(),

@@ -20,7 +20,6 @@ export type Collection = (typeof kinds)[keyof typeof kinds] & {
   readonly path: string
 }
 
-/** All objects of a collection by name, and the version of the list. */
 export type Listed = { readonly objects: Map<string, Loose>; readonly version: string }
 
 type Watching = Listed & {

@@ -13,7 +13,6 @@ export type Reach = {
   readonly zone?: string
 }
 
-/** A server, and where it is. */
 export type PlacedServer = {
   readonly scheme: 'http' | 'https'
   readonly host: string

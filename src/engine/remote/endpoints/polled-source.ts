@@ -12,7 +12,6 @@ export type SourceOptions = {
 }
 
 type Polled = SourceOptions & {
-  /** The name of the source in messages. */
   readonly name: string
   readonly everyMs: number
   look(signal: AbortSignal): Promise<Lookup>

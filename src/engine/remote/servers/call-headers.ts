@@ -10,7 +10,6 @@ import { type RouterKind, routerHeaders } from './router-kinds.ts'
 
 /** Configures the headers that tell a model's servers where requests come from. */
 export type CallHeaderOptions = {
-  /** The kind of router that the endpoints are. */
   readonly router: RouterKind
   /** The objective of each lane, if the router has any. */
   readonly objectives: Readonly<Partial<Record<Lane, string>>>

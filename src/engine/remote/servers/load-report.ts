@@ -2,7 +2,6 @@
 export type LoadReport = {
   /** Requests that it is answering. Absent: it does not say. */
   readonly running?: number
-  /** Requests that wait in it. */
   readonly waiting: number
   /** The part of its memory for prompts that its requests use, from 0 to 1. */
   readonly cacheUse?: number

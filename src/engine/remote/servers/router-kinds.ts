@@ -19,7 +19,6 @@ const flow = {
   objective: ['x-llm-d-inference-objective', 'x-gateway-inference-objective'],
 }
 
-/** The names of the headers that each router reads. */
 export const routerHeaders: Readonly<Record<RouterKind, HeaderNames>> = {
   auto: { session: [sessionId, routingKey], ...flow },
   'llm-d': { session: [sessionId], ...flow },

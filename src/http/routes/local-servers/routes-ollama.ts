@@ -119,7 +119,6 @@ function createEmbedding(deps: DialectDeps, decode: (body: unknown) => DecodedEm
   })
 }
 
-/** The models that the caller may use. */
 async function modelsFor(deps: DialectDeps, caller: Principal): Promise<readonly OllamaModel[]> {
   await deps.models.refresh()
   return Promise.all(deps.models.list(caller).map((summary) => describeModel(deps, summary, caller)))

@@ -17,7 +17,6 @@ import { withRun } from '../../run/serve-call.ts'
 type Query = Readonly<Record<string, unknown>>
 type WithId = { readonly Params: { readonly id: string } }
 
-/** The form of files in a protocol. */
 type FileForm = {
   purposeOf(fields: ReadonlyMap<string, string>): string | undefined
   one(file: StoredFile): unknown

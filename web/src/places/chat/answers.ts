@@ -7,7 +7,6 @@ import { change, listenToRunning, readAgain, whenKept } from './library.ts'
 import { readModels } from './models.ts'
 import { chatBody, readable, serverToolFields } from './request.ts'
 
-/** A running answer. */
 export type Running = {
   readonly conversation: Signal<Conversation>
   /** Its present state; changes at most once per frame. */

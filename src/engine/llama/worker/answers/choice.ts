@@ -29,7 +29,6 @@ import { openConstrainedOutput } from './grammars.ts'
 import { LoopWatch } from './loop-watch.ts'
 import type { Healing } from './token-healing.ts'
 
-/** How one choice ended. */
 export type ChoiceEnd = { readonly reason: 'stop' | 'length' | 'context-full' | 'cancelled'; readonly stopSequence?: string }
 
 /** One choice in progress. It can leave its slot and continue on another one. */

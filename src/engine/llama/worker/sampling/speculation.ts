@@ -4,7 +4,6 @@ import type { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { Round, Rounds } from '../rounds/rounds.ts'
 
-/** Where to draft. */
 export type DraftRequest = {
   /** The sequence that contains the text, except its last token. */
   readonly sequence: Sequence

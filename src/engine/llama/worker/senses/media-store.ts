@@ -8,7 +8,6 @@ import type { Rounds } from '../rounds/rounds.ts'
 /** The hash and the bytes of a medium. */
 export type Content = { readonly sha256: string; readonly base64: string }
 
-/** The vectors of a slice. */
 export type Encoded = { readonly slice: Slice; readonly vectors: Float32Array }
 
 type Encoding = { readonly rounds: Rounds; readonly isOver: () => boolean }

@@ -16,14 +16,12 @@ type MovableAttempt = {
   ended(): boolean
 }
 
-/** The replica of an attempt. */
 export type ReplicaAttempt = AcquiredReplica &
   Pick<MovableAttempt, 'signal' | 'begun'> & {
     /** The attempt's span in the trace. Absent: the request's. */
     readonly trace?: TraceContext
   }
 
-/** The properties of a task that its attempts depend on. */
 export type MovableTask = {
   /** Not a generation but, say, tokenizing: its success does not show that the replica generates. */
   readonly isAuxiliary: boolean

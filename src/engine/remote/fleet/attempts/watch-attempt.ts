@@ -15,7 +15,6 @@ export type WatchDeps = { readonly observer?: FleetObserver | undefined; now(): 
 
 export type ReplyFacts = { readonly usage?: Usage; readonly finishReasons: readonly FinishReason[] }
 
-/** How an attempt ended. */
 type Ended =
   | { readonly type: 'answered'; readonly facts?: ReplyFacts }
   | { readonly type: 'not-sent' }

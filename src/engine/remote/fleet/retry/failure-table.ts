@@ -134,7 +134,6 @@ export function rowOf(failure: UpstreamFailure, key: KeyOwner): FailureRow {
   return failureTable[nameOf(failure, key)]
 }
 
-/** The row of a failure. */
 export function nameOf(failure: UpstreamFailure, key: KeyOwner): FailureName {
   switch (failure.type) {
     case 'connection':

@@ -37,7 +37,6 @@ export type FailedAttempt =
   | {
       readonly type: 'failed'
       readonly replicaId: string
-      /** The failure's row in the table. */
       readonly row: FailureRow
       /** The replica is a router, which tries its own servers. */
       readonly isRouter?: true | undefined

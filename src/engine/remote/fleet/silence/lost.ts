@@ -1,7 +1,6 @@
 /** A request that waits for its replica. */
 export type Waited = {
   readonly beganMs: number
-  /** The first token has arrived. */
   readonly hasToken: boolean
   /** When bytes were last seen to arrive. */
   readonly progressMs: number | undefined

@@ -20,7 +20,6 @@ export type SilentRequest = {
    * Whether another replica may take it. `isDead`: its replica has been unreachable for long, so it may move even if it has moved before.
    */
   canMove(isDead: boolean): boolean
-  /** Ends the attempt with this error. */
   end(error: UpstreamError): void
 }
 

@@ -276,7 +276,6 @@ function withTokens(tokens: readonly GeneratedToken[]): { readonly tokens?: read
   return tokens.length > 0 ? { tokens } : {}
 }
 
-/** The finish reasons of all servers. */
 const reasons: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   eos: 'stop',

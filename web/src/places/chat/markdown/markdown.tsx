@@ -8,7 +8,6 @@ type MarkdownProps = {
   readonly isGrowing: boolean
 }
 
-/** Text that a model wrote, as Markdown. */
 export function Markdown({ text, isGrowing }: MarkdownProps) {
   const element = useRef<HTMLDivElement>(null)
   const view = useRef<MarkdownView>(undefined)
