@@ -6,8 +6,8 @@ import type { GenerationEvent } from '../contract/event.ts'
 import type { MediaReader } from '../contract/media.ts'
 import type { GenerationRequest, GenerationRequests } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
+import type { BegunGeneration } from '../contract/tracing.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
-import { begunGeneration } from './begun-generation.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
 import { generateSeveral } from './generate-several.ts'
 import { refuseUnread } from './media/refuse-unread.ts'
@@ -211,4 +211,26 @@ async function runOne(deps: GenerateDeps, request: GenerationRequest, { context,
   } finally {
     media?.release()
   }
+}
+
+/** A generation as its span shows it. */
+function begunGeneration(request: GenerationRequest, { session }: RequestContext): BegunGeneration {
+  const { sampling, choices, output, reasoning, maxOutputTokens, isMaxOutputAssumed } = request
+  return {
+    sampling,
+    choices,
+    form: forms[output.type],
+    effort: reasoning.effort,
+    maxOutputTokens: isMaxOutputAssumed === true ? undefined : maxOutputTokens,
+    session,
+  }
+}
+
+const forms: Readonly<Record<GenerationRequest['output']['type'], BegunGeneration['form']>> = {
+  text: undefined,
+  'json-object': 'json',
+  'json-schema': 'json',
+  regex: 'text',
+  gbnf: 'text',
+  tagged: 'text',
 }

@@ -1,8 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { steadyMs } from '../base/steady-ms.ts'
 import { minuteMs, type Settlement, type Share, type Usage, unused } from '../contract/quota.ts'
 import type { Gate } from './gates.ts'
 import { inPeriod } from './minute-counter.ts'
-import { Pace } from './pace.ts'
 import { partOf, type Rank } from './part.ts'
 import { covers, isNone, least, minus, most, none, plus, type Units } from './units.ts'
 
@@ -190,5 +190,40 @@ export class Ledger {
     this.#isLocal = false
     this.#localMinute = undefined
     this.#hasEndedStretch = false
+  }
+}
+
+/** The first questions about an account are asked as they come. */
+const burst = 12
+const everyMs = 400
+
+/** Bounds how often a process asks the shared counter about one account. */
+class Pace {
+  #left = burst
+  #atMs = performance.now()
+
+  /** Whether questions come faster than they may. */
+  get isHot(): boolean {
+    this.#refill()
+    return this.#left < burst / 2
+  }
+
+  /** Whether a question may be asked now, which counts it. */
+  take(): boolean {
+    this.#refill()
+    if (this.#left < 1) return false
+    this.#left -= 1
+    return true
+  }
+
+  /** Resolves when a question may be asked, which counts it. */
+  async next(): Promise<void> {
+    while (!this.take()) await pause(everyMs * (1 - this.#left))
+  }
+
+  #refill(): void {
+    const nowMs = performance.now()
+    this.#left = Math.min(burst, this.#left + (nowMs - this.#atMs) / everyMs)
+    this.#atMs = nowMs
   }
 }

@@ -1,4 +1,6 @@
 import { type Dialect, Kysely } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import { AppError } from '../contract/errors.ts'
 import type { BatchStore } from '../contract/server/batches.ts'
 import type { Carrier } from '../contract/server/shared.ts'
 import type { Store } from '../contract/store.ts'
@@ -6,7 +8,7 @@ import { createBatchStore } from './batch-store.ts'
 import { createCompletionStore } from './completion-store.ts'
 import { createConversationStore } from './conversation-store.ts'
 import { createLifetimes, type LifetimeOptions } from './lifetimes.ts'
-import { migrate } from './migrate.ts'
+import { migrationProvider } from './migrations.ts'
 import { Owned } from './owned.ts'
 import { createPostgresCarrier } from './postgres-carrier.ts'
 import { createPostgresDialect, upkeepTimeoutMs } from './postgres-dialect.ts'
@@ -82,4 +84,34 @@ async function openDialect(database: DatabaseLocation): Promise<Dialect> {
     await writes.close()
     throw error
   }
+}
+
+const migrationTable = 'dragoman_migrations'
+
+/**
+ * Brings the tables up to date. If several processes start together, one does it while the others wait. Throws `invalid-request` for tables
+ * of a later version.
+ */
+async function migrate(db: Kysely<Tables>): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: migrationProvider,
+    migrationTableName: migrationTable,
+    migrationLockTableName: `${migrationTable}_lock`,
+  })
+  const { error } = await migrator.migrateToLatest()
+  if (error === undefined) return
+  const unknown = await findUnknownMigration(db)
+  if (unknown === undefined) throw error
+  const message = `it was written by a later version of Dragoman (its tables have '${unknown}'): update Dragoman, or choose another database`
+  throw new AppError('invalid-request', message, { cause: error })
+}
+
+/** The name of a migration that this version lacks. */
+async function findUnknownMigration(db: Kysely<Tables>): Promise<string | undefined> {
+  const known = await migrationProvider.getMigrations()
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
+  if (!tables.some(({ name }) => name === migrationTable)) return undefined
+  const done = await db.withTables<{ [migrationTable]: { name: string } }>().selectFrom(migrationTable).select('name').execute()
+  return done.find(({ name }) => !Object.hasOwn(known, name))?.name
 }

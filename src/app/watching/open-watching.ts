@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
 import { ActivityLog, stopOf } from '../../activity/activity-log.ts'
+import { LoadHistory, sampleEveryMs } from '../../activity/load-history.ts'
 import { ServerActivity } from '../../activity/server-activity.ts'
 import type { LoadedConfig } from '../../config/load.ts'
+import type { Residency } from '../../contract/residency.ts'
 import type { Primary } from '../../contract/server/shared.ts'
 import type { GenerationRecord } from '../../contract/usage.ts'
 import { Cancellations } from '../../core/cancel/cancellations.ts'
@@ -21,7 +23,6 @@ import type { MemorySharing } from '../models/memory-sharing.ts'
 import type { ModelSet } from '../models/model-set.ts'
 import { isListed } from '../models/place-listed.ts'
 import type { State } from '../state/open-state.ts'
-import { sampleLoad } from './load-sampler.ts'
 
 type Watched = {
   readonly log: Logger
@@ -104,4 +105,22 @@ export async function openWatching(config: LoadedConfig, { log, version, models,
       await Promise.all([traces?.close(), captures?.close()])
     },
   }
+}
+
+/** Records the server's load every ten seconds. Close it. */
+function sampleLoad(activity: ActivityLog, memory: Residency['memory']): { readonly history: LoadHistory; close(): void } {
+  const read = () => ({
+    ...activity.reading(),
+    modelBytes: memory().usedBytes,
+    processBytes: process.memoryUsage.rss(),
+  })
+  const history = new LoadHistory(read())
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    history.note(read(), { atMs: Date.now(), intervalMs: now - last })
+    last = now
+  }, sampleEveryMs)
+  timer.unref()
+  return { history, close: () => clearInterval(timer) }
 }

@@ -3,7 +3,6 @@ import { SseDecoder } from '../../base/text/sse-decoder.ts'
 import { networkReason } from '../../canonical/failure-reason.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import { commandName } from '../terminal/command-name.ts'
-import { fetchPatiently } from './fetch-patiently.ts'
 
 /** A text, or message parts as in a chat completion. */
 export type ChatContent = string | readonly { readonly type: string; readonly [field: string]: unknown }[]
@@ -183,4 +182,15 @@ async function* readEvents({ body }: Response): AsyncGenerator<string, void, voi
   } catch (error) {
     throw connectionLost(error)
   }
+}
+
+/**
+ * As `fetch`, without its limit of five minutes for the headers of a reply and between its parts: fetching and loading a model, or reading
+ * a prompt, may take longer.
+ */
+async function fetchPatiently(url: string, init: RequestInit): Promise<Response> {
+  // It takes half as long to load as the rest of a command.
+  const { Agent, fetch } = await import('undici')
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
+  return (await fetch(url, { ...init, dispatcher } as Parameters<typeof fetch>[1])) as unknown as Response
 }

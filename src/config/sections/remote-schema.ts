@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { serviceKinds } from '../../contract/services.ts'
-import { affinity } from './affinity-schema.ts'
 import { endpoints } from './endpoints-schema.ts'
 import { formatFields } from './format-schema.ts'
 import { contextLength, count, modelId, samplingDefaults } from './model-fields.ts'
@@ -39,6 +38,32 @@ export const probe = z
   .boolean()
   .default(true)
   .describe('Whether a few small requests detect abilities that the kind of server does not determine.')
+
+const usual = { bound: 1.5 } as const
+
+/** How requests of a remote model follow their prompts. */
+const affinity = z
+  .union(
+    [
+      z.literal('off'),
+      z.strictObject({
+        bound: z
+          .number()
+          .min(1)
+          .max(100)
+          .default(usual.bound)
+          .describe(
+            'How busy such a replica may be, in mean loads of all replicas; above it, another one reads the prompt anew. More finds more in ' +
+              'the caches and balances the load less.',
+          ),
+      }),
+    ],
+    { error: 'must be `off`, or an object with `bound` (from 1 to 100)' },
+  )
+  .default(usual)
+  .describe(
+    'Requests go to a replica that has read the beginning of their prompt, and has it in its cache; `off`: to the least loaded one.',
+  )
 
 /** Concurrent requests on all servers of a model. */
 export const remoteSlots = count.default(256).describe('Requests in progress at the same time, on all replicas together.')

@@ -1,16 +1,23 @@
 import { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath, NameOf } from '../../contract/field.ts'
-import type { ChatPrompt, GenerationRequest, OutputConstraint, ReasoningOptions } from '../../contract/request.ts'
-import { plainChat, plainRequest, plainToolUse } from '../../contract/request.ts'
+import {
+  type ChatPrompt,
+  type GenerationRequest,
+  type OutputConstraint,
+  plainChat,
+  plainRequest,
+  plainToolUse,
+  type ReasoningOptions,
+} from '../../contract/request.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
+import { compactJson, losesDigits, objectTexts } from '../wire/json/exact-json.ts'
 import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { type ConversationSources, decodeMessages } from './decode-messages.ts'
 import { type DecodedTools, decodeTools, enablesTools } from './decode-tools.ts'
-import { findExactInputs } from './exact-inputs.ts'
 import { countFields, messageFields } from './fields.ts'
 import type { Available, HostedTools } from './hosted-tools.ts'
 import { type CountWire, countSchema, type MessageWire, messageSchema } from './schema.ts'
@@ -214,4 +221,24 @@ function nameMessageField(wire: object, { path, paths, tools }: Named): string {
   }
   if (root === 'toolUse') return second === 'sessionId' ? 'container' : 'tools'
   return nameField(names, wire, path)
+}
+
+/** The inputs of calls whose numbers do not fit a double, as JSON, by their paths in the body. */
+function findExactInputs(body: string | undefined): ReadonlyMap<string, string> {
+  const exact = new Map<string, string>()
+  if (body === undefined) return exact
+  for (const [path, text] of objectTexts(body, isInput)) if (losesDigits(text)) exact.set(path, compactJson(text))
+  return exact
+}
+
+/** `messages[0].content[1].input` */
+function isInput([messages, index, content, position, input, ...rest]: CanonicalPath): boolean {
+  return (
+    messages === 'messages' &&
+    typeof index === 'number' &&
+    content === 'content' &&
+    typeof position === 'number' &&
+    input === 'input' &&
+    rest.length === 0
+  )
 }

@@ -3,9 +3,9 @@ import type { FinishReason, StartEvent, Usage } from '../../contract/event.ts'
 import type { Annotation, JsonObject, ReasoningPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult, ReplyPart } from '../../contract/result.ts'
 import type { Sealer } from '../../contract/sealer.ts'
+import type { ComparedPrompt, PromptChange } from '../../contract/usage.ts'
 import { callObject, withoutCutCall } from '../wire/call-input.ts'
 import { seal } from '../wire/sealed.ts'
-import { encodeDiagnostics } from './diagnostics.ts'
 import { encodeOutcome, encodeServerCall, ServerToolCount } from './encode-server-tools.ts'
 import type { ContentBlock, WireMessage } from './replies.ts'
 
@@ -151,4 +151,21 @@ export function encodeCitation(annotation: Annotation): unknown {
       return { type: 'char_location', cited_text: '', ...document, start_char_index: at, end_char_index: at }
     }
   }
+}
+
+/** Why a prompt cache could not serve all of the earlier prompt; null without a comparison, and without a difference. */
+function encodeDiagnostics(compared: ComparedPrompt | undefined): WireMessage['diagnostics'] {
+  if (compared === undefined || compared === 'same') return null
+  if (compared === 'unknown') return { cache_miss_reason: { type: 'previous_message_not_found' } }
+  const type = reasonOf(compared)
+  const missed = { cache_missed_input_tokens: compared.missedTokens }
+  return { cache_miss_reason: { type, ...(type !== 'unavailable' && missed) } }
+}
+
+function reasonOf({ part, isSystem }: PromptChange): string {
+  if (part === 'model') return 'model_changed'
+  if (part === 'tool') return 'tools_changed'
+  // Anthropic's word for an option that may change the prompt.
+  if (part === 'setting') return 'unavailable'
+  return isSystem === true ? 'system_changed' : 'messages_changed'
 }

@@ -1,18 +1,38 @@
 import type { DecodedCall } from '../../contract/dialect.ts'
+import { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
-import { plainChat, type ToolUse } from '../../contract/request.ts'
+import {
+  type Message,
+  type OutputPart,
+  plainChat,
+  plainToolUse,
+  type TextPart,
+  type ToolCallPart,
+  type ToolUse,
+} from '../../contract/request.ts'
+import { callInput } from '../wire/call-input.ts'
 import { indexFields } from '../wire/field-table.ts'
+import type { DecodedMessages, MessagePaths } from '../wire/message-paths.ts'
+import { preview } from '../wire/preview.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { bodyReader } from '../wire/validate.ts'
 import { requestPerItem, withModelId } from './batch.ts'
 import { decodeCommon } from './decode-common.ts'
-import { decodeMessages } from './decode-messages.ts'
+import { decodeContent } from './decode-content.ts'
 import { decodeTools } from './decode-tools.ts'
 import { batchChatFields, chatFields, nestedFields } from './fields.ts'
 import { nameStackField } from './name-field.ts'
-import { batchChatSchema, type CommonWire, chatSchema, type ToolWire, type WireMessage } from './schema.ts'
+import { ownName } from './own-names.ts'
+import {
+  batchChatSchema,
+  type ChatWire,
+  type CommonWire,
+  chatSchema,
+  type ToolWire,
+  type WireMessage,
+  type WireToolCall,
+} from './schema.ts'
 import { writeToolPrompt } from './tool-prompt.ts'
-import { decodeToolgroups } from './toolgroups.ts'
 
 /** Requests in canonical form: one, or one for each item of a batch. */
 export type DecodedRequests = Pick<DecodedCall, 'requests' | 'stream' | 'ignored' | 'nameOf'>
@@ -87,4 +107,77 @@ function decodeConversations(wire: CommonWire & ToolWire, decoding: Conversation
     ignored: decoding.ignored,
     nameOf: (path: CanonicalPath) => nameStackField(path, { wire, input, ...(paths !== undefined && { paths }) }),
   }
+}
+
+type GroupsWire = Pick<ChatWire, 'toolgroups' | 'tool_config' | 'tool_prompt_format'>
+
+/**
+ * The server tools that a request names by group. Throws for a group that is missing, or not for this caller, and in combination with a
+ * format that presents only the caller's tools.
+ */
+function decodeToolgroups(wire: GroupsWire, available: ReadonlySet<string> | undefined): Pick<Using, 'toolUse'> {
+  const groups = wire.toolgroups ?? []
+  if (groups.length === 0) return {}
+  const format = wire.tool_config?.tool_prompt_format ?? wire.tool_prompt_format
+  if (format) {
+    const message = `toolgroups need the model's own format of tools: leave tool_prompt_format ${preview(format)} out`
+    throw new AppError('unsupported-field', message, { param: 'toolgroups' })
+  }
+  const names = groups.map((group, index) => {
+    const given = typeof group === 'string' ? group : group.name
+    const name = ownName(given)
+    if (name !== given && available?.has(name) === true) return name
+    const param = typeof group === 'string' ? `toolgroups[${index}]` : `toolgroups[${index}].name`
+    const message = `${param} ${preview(given)} is not a tool of this server that you may use: leave it out`
+    throw new AppError('unsupported-field', message, { param })
+  })
+  return { toolUse: { ...plainToolUse, names: [...new Set(names)], hidesCalls: true } }
+}
+
+type Using = { readonly toolUse?: ToolUse }
+
+/** Decodes a conversation at a path such as `messages`. Throws as `decodeContent` does. */
+function decodeMessages(wire: readonly WireMessage[], path: string): DecodedMessages {
+  const decoded = wire.map((message, index) => decodeMessage(message, `${path}[${index}]`))
+  return { messages: decoded.map(({ message }) => message), paths: decoded.map(({ paths }) => paths) }
+}
+
+function decodeMessage(wire: WireMessage, path: string): { readonly message: Message; readonly paths: MessagePaths } {
+  const { parts: content, paths: parts } = decodeContent(wire.content ?? [], `${path}.content`)
+  const paths = { message: path, parts }
+  switch (wire.role) {
+    case 'system':
+      return { message: { role: 'system', content }, paths }
+    case 'user': {
+      if (wire.context === undefined || wire.context === null) return { message: { role: 'user', content }, paths }
+      const context = decodeContent(wire.context, `${path}.context`)
+      const all = [...content, blankLine, ...context.parts]
+      return {
+        message: { role: 'user', content: all },
+        paths: { message: path, parts: [...parts, `${path}.context`, ...context.paths] },
+      }
+    }
+    case 'tool': {
+      const name = wire.tool_name ?? undefined
+      return { message: { role: 'tool', content, toolCallId: wire.call_id, ...(name !== undefined && { name }) }, paths }
+    }
+    case 'assistant': {
+      const calls = (wire.tool_calls ?? []).map(decodeCall)
+      // Replies without text have an empty one.
+      const shown = calls.length > 0 && wire.content === '' ? [] : content
+      const callPaths = calls.map((_, index) => `${path}.tool_calls[${index}]`)
+      const all: readonly OutputPart[] = [...shown, ...calls]
+      return {
+        message: { role: 'assistant', parts: all },
+        paths: { message: path, parts: [...parts.slice(0, shown.length), ...callPaths] },
+      }
+    }
+  }
+}
+
+const blankLine: TextPart = { type: 'text', text: '\n\n' }
+
+/** The JSON of a call is preferred to its values, which may have lost precision. */
+function decodeCall({ call_id, tool_name, arguments: given, arguments_json: json }: WireToolCall): ToolCallPart {
+  return { type: 'tool-call', id: call_id, name: tool_name, input: callInput(json ?? given) }
 }

@@ -1,10 +1,8 @@
 import { AppError } from '../../contract/errors.ts'
-import type { FunctionTool, ToolChoice } from '../../contract/request.ts'
+import type { FunctionTool, JsonObject, ToolChoice } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
-import { builtInTool } from './built-in-tools.ts'
 import { ownName } from './own-names.ts'
-import { toJsonSchema } from './parameter-schema.ts'
-import type { PromptFormat, ToolWire, WireTool } from './schema.ts'
+import type { PromptFormat, ToolWire, WireParameter, WireTool } from './schema.ts'
 
 /** The tools of a request, and how the prompt presents them. */
 export type DecodedTools = {
@@ -85,4 +83,81 @@ function decodeChoice(choice: string, { tools, hasOthers }: Choosable, { tool_co
   const known = preview(['auto', 'required', 'none', ...tools.map(({ name }) => name)])
   const message = `${param} ${preview(choice)} is not declared in tools; expected one of ${known}`
   throw new AppError('invalid-request', message, { param })
+}
+
+/**
+ * Tools that Llama models know by name. A request may name them without parameters; other models need these, and a description. The client
+ * runs them like all others.
+ */
+const builtIns: ReadonlyMap<string, Omit<FunctionTool, 'name'>> = new Map([
+  ['brave_search', takes('query', 'Searches the web.', 'What to search for.')],
+  ['wolfram_alpha', takes('query', 'Answers questions of mathematics, science and data.', 'The question.')],
+  ['photogen', takes('query', 'Draws a picture.', 'What the picture shows.')],
+  ['code_interpreter', takes('code', 'Runs Python code, and returns what it prints.', 'The code.')],
+])
+
+/** The definition of a built-in tool; undefined for other names. */
+function builtInTool(name: string): FunctionTool | undefined {
+  const known = builtIns.get(name)
+  return known === undefined ? undefined : { name, ...known }
+}
+
+function takes(parameter: string, description: string, about: string): Omit<FunctionTool, 'name'> {
+  const parameters = {
+    type: 'object',
+    properties: { [parameter]: { type: 'string', description: about } },
+    required: [parameter],
+  }
+  return { description, parameters }
+}
+
+/** Python's names of types, and JSON Schema's own. */
+const typeNames: Readonly<Record<string, string>> = {
+  int: 'integer',
+  float: 'number',
+  bool: 'boolean',
+  str: 'string',
+  list: 'array',
+  dict: 'object',
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+  string: 'string',
+  array: 'array',
+  object: 'object',
+  null: 'null',
+}
+const listPattern = /^(?:list|array)\[(.+)\]$/
+/** No program has types that are nested more deeply. */
+const maxDepth = 16
+
+/** The JSON Schema of a tool's parameters, at a path such as `tools[0].parameters`. Throws for an unknown type. */
+function toJsonSchema(parameters: Readonly<Record<string, WireParameter>>, path: string): JsonObject {
+  const entries = Object.entries(parameters)
+  const required = entries.filter(([, parameter]) => parameter.required ?? true).map(([name]) => name)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      entries.map(([name, parameter]) => [name, propertyOf(parameter, `${path}.${name}.param_type`)] as const),
+    ),
+    ...(required.length > 0 && { required }),
+  }
+}
+
+function propertyOf({ param_type, description, default: fallback }: WireParameter, path: string): JsonObject {
+  return {
+    ...typeSchema(param_type.trim(), path),
+    ...(typeof description === 'string' && { description }),
+    // 0, false and "" are values.
+    ...(fallback !== undefined && fallback !== null && { default: fallback }),
+  }
+}
+
+function typeSchema(type: string, path: string, depth = 0): JsonObject {
+  const item = depth < maxDepth ? listPattern.exec(type)?.[1] : undefined
+  if (item !== undefined) return { type: 'array', items: typeSchema(item.trim(), path, depth + 1) }
+  const known = Object.hasOwn(typeNames, type) ? typeNames[type] : undefined
+  if (known !== undefined) return { type: known }
+  const message = `${path}: expected one of ${Object.keys(typeNames).join(', ')}, or list[TYPE], got ${preview(type)}`
+  throw new AppError('invalid-request', message, { param: path })
 }

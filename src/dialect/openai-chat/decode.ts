@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
-import type { GenerationRequest } from '../../contract/request.ts'
+import { type GenerationRequest, plainToolUse, type ToolUse } from '../../contract/request.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
@@ -15,7 +15,6 @@ import { validate } from '../wire/validate.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { decodePrompt } from './decode-prompt.ts'
 import { decodeReasoning } from './decode-reasoning.ts'
-import { decodeToolUse } from './decode-tool-use.ts'
 import { type DecodedTools, decodeTools } from './decode-tools.ts'
 import { chatFields } from './fields.ts'
 import { nameChatField } from './name-field.ts'
@@ -111,4 +110,34 @@ function decodeLogprobs({ logprobs, n_probs, top_logprobs: top }: ChatWire): { r
     })
   }
   return undefined
+}
+
+/** From here on, Unsloth's numbers stand for no limit. */
+const unlimited = 9999
+
+/** The server tools that a request enables; undefined: none. Throws for tools of the client beside them. */
+function decodeToolUse(wire: ChatWire): ToolUse | undefined {
+  if (wire.enable_tools !== true || wire.enabled_tools?.length === 0) return undefined
+  const declared = (['tools', 'functions'] as const).find((name) => (wire[name] ?? []).length > 0)
+  if (declared !== undefined) {
+    const message =
+      `${declared} are run by the client, and enable_tools has the server run its own: send one of them, or both in a request to ` +
+      '/v1/responses'
+    throw new AppError('invalid-request', message, { param: declared })
+  }
+  const { maxTurns, ...plain } = plainToolUse
+  const timeoutSeconds = wire.tool_call_timeout
+  return {
+    ...plain,
+    ...(wire.enabled_tools !== undefined && wire.enabled_tools !== null && { names: [...new Set(wire.enabled_tools)] }),
+    maxTurns: limitOf(wire.max_tool_calls_per_message) ?? maxTurns,
+    ...(timeoutSeconds !== undefined && timeoutSeconds !== null && { timeoutMs: (limitOf(timeoutSeconds) ?? 0) * 1000 }),
+    heals: wire.auto_heal_tool_calls ?? true,
+    approves: wire.permission_mode === 'ask' || wire.confirm_tool_calls === true ? 'all' : 'marked',
+  }
+}
+
+function limitOf(number: number | null | undefined): number | undefined {
+  if (number === undefined || number === null) return undefined
+  return number >= unlimited ? Number.POSITIVE_INFINITY : number
 }

@@ -1,15 +1,19 @@
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
+import { variablesOfReasoning, variablesOfRequests } from '../../canonical/own-variables.ts'
 import { AppError } from '../../contract/errors.ts'
+import type { JsonObject } from '../../contract/request.ts'
 import type { Sampling } from '../../contract/sampling.ts'
+import type { ChatDefaults } from '../../contract/served-model.ts'
 import type { PresetValues, ReadPreset, SamplingPreset } from '../../contract/server/sampling-preset.ts'
 import { type CommonWire, commonShape } from '../openai/common-schema.ts'
 import { decodeCommon } from '../openai/decode-common.ts'
+import { pickSpelled } from '../openai/spelling.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
-import { looseObject } from '../wire/first-fault.ts'
+import { jsonObject, looseObject } from '../wire/first-fault.ts'
 import { preview } from '../wire/preview.ts'
 import { formatPath, validate } from '../wire/validate.ts'
+import { flag, nonEmptyText } from '../wire/wire-types.ts'
 import { presetFields } from './fields.ts'
-import { chatShape, joinChat, readChat } from './read-chat.ts'
 
 /** A preset's entry for one field, in tabbyAPI's form: without `force` and `additive` it is a default. */
 type WireOverride = {
@@ -20,6 +24,15 @@ type WireOverride = {
 type Kind = 'default' | 'force' | 'additive'
 
 const fieldIndex = indexFields(presetFields)
+/** The conversation fields of a preset, with the types of request fields. */
+const chatShape = {
+  enable_thinking: flag,
+  reasoning_effort: nonEmptyText.nullish(),
+  preserve_thinking: flag,
+  template_vars: jsonObject.nullish(),
+  chat_template_kwargs: jsonObject.nullish(),
+}
+
 /** The same types and ranges as in a request. */
 const valuesSchema = looseObject({
   ...Object.fromEntries(Object.entries(commonShape).filter(([name]) => fieldIndex.has(name))),
@@ -108,4 +121,42 @@ function readValues(
 
 function invalid(name: string, message: string, at: string): AppError {
   return new AppError('invalid-request', `${at}.${name}: ${message}`, { param: `${at}.${name}` })
+}
+
+/** The values of one kind: defaults, or forced values. */
+type Values = { readonly reasoning: ChatDefaults['reasoning']; readonly variables: JsonObject }
+
+const fields = { enabled: 'enable_thinking', effort: 'reasoning_effort', preserve: 'preserve_thinking' } as const
+
+/** Throws `invalid-request` for variables that requests always set, and, among defaults, for one that would override their fields. */
+function readChat(given: Readonly<Record<string, unknown>>, { isForced }: { readonly isForced: boolean }): Values {
+  const { enable_thinking: enabled, reasoning_effort: effort, preserve_thinking: preserve } = given
+  const { name, value = {} } = pickSpelled(given, ['template_vars', 'chat_template_kwargs']) ?? { name: 'template_vars' }
+  const variables = value as JsonObject
+  for (const variable of Object.keys(variables)) {
+    const kind = variablesOfReasoning.get(variable)
+    const problem = variablesOfRequests.includes(variable)
+      ? 'each request has it'
+      : kind !== undefined && !isForced && `set ${fields[kind]} instead, which gives way to a request`
+    if (problem !== false) throw new AppError('invalid-request', `${name}.${variable}: ${problem}`, { param: name })
+  }
+  return {
+    reasoning: {
+      ...(typeof enabled === 'boolean' && { enabled }),
+      ...(typeof effort === 'string' && { effort }),
+      ...(typeof preserve === 'boolean' && { preserve }),
+    },
+    variables,
+  }
+}
+
+/** A preset's settings for conversations; undefined without any. */
+function joinChat(defaults: Values, forced: Values): ChatDefaults | undefined {
+  const parts = [defaults.reasoning, defaults.variables, forced.reasoning, forced.variables]
+  if (parts.every((part) => Object.keys(part).length === 0)) return undefined
+  return {
+    ...defaults,
+    ...(Object.keys(forced.reasoning).length > 0 && { forcedReasoning: forced.reasoning }),
+    forcedVariables: forced.variables,
+  }
 }

@@ -2,8 +2,8 @@ import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
 import { textOf } from '../../canonical/parts.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { ContentPart, Prompt } from '../../contract/request.ts'
-import { seenText } from './describe-media.ts'
+import { bytesOf } from '../../contract/media.ts'
+import type { ContentPart, MediaPart, OutputPart, Prompt } from '../../contract/request.ts'
 import { splitWords } from './words.ts'
 
 /** The fake model's reply to one request. One chunk is one token. */
@@ -186,4 +186,29 @@ function firstIssue(error: z.ZodError): { param: string; message: string } {
     .join('')
     .replace(/^\./, '')
   return { param, message: `'${param}': ${issue?.message}` }
+}
+
+const shownHash = 12
+
+/**
+ * How the fake model describes media: `[image image/png 95 bytes 40x30 sha256:0123456789ab]`. Equal bytes have equal descriptions, however
+ * they were sent.
+ */
+function describeMedia(part: MediaPart): string {
+  const { mediaType, sizeBytes, sha256, width, height, durationMs } = bytesOf(part)
+  const facts = [
+    part.kind,
+    mediaType,
+    `${sizeBytes} bytes`,
+    ...(width !== undefined && height !== undefined ? [`${width}x${height}`] : []),
+    ...(durationMs !== undefined ? [`${durationMs} ms`] : []),
+    ...(part.detail !== undefined ? [`detail:${part.detail}`] : []),
+    `sha256:${sha256.slice(0, shownHash)}`,
+  ]
+  return `[${facts.join(' ')}]`
+}
+
+/** The text of a content, with descriptions in place of its media. */
+function seenText(parts: readonly (ContentPart | OutputPart)[]): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : part.type === 'media' ? describeMedia(part) : '')).join('')
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 import { OutputTail } from '../../base/output-tail.ts'
 import type { ProcessExit } from '../supervise/supervise.ts'
-import { guardianReportSchema } from './guardian-report.ts'
 
 export type SpawnOptions = {
   readonly binary: string
@@ -108,3 +108,9 @@ function killGroup(guardian: ChildProcess): void {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
+
+const guardianReportSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('started'), pid: z.int() }),
+  z.object({ type: z.literal('not-started'), message: z.string() }),
+  z.object({ type: z.literal('exited'), code: z.int().nullable(), signal: z.string().nullable() }),
+])

@@ -1,6 +1,5 @@
 import { GrammarError, type GrammarErrorKind } from '../rules/grammar-error.ts'
 import { commonTerminals } from './lark-common.ts'
-import { readLarkString } from './lark-string.ts'
 
 /** The right side of a rule or a terminal. */
 export type LarkTree =
@@ -241,4 +240,19 @@ function codeOf(text: string): number | undefined {
 
 function failure(kind: GrammarErrorKind, what: string, line: number): GrammarError {
   return new GrammarError(kind, `the grammar cannot be read, line ${line}: ${what}`)
+}
+
+const letters: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', f: '\f', '"': '"', "'": "'", '\\': '\\' }
+
+/** The text between the quotes of a string in Lark's language; undefined for an escape that it does not have. */
+function readLarkString(inside: string): string | undefined {
+  let isKnown = true
+  const text = inside.replace(/\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))/gsu, (_, x, u, long, letter) => {
+    const hex = x ?? u ?? long
+    const code = hex === undefined ? undefined : Number.parseInt(hex, 16)
+    const char = code === undefined ? letters[letter] : code <= 0x10ffff ? String.fromCodePoint(code) : undefined
+    isKnown &&= char !== undefined
+    return char ?? ''
+  })
+  return isKnown ? text : undefined
 }

@@ -125,7 +125,7 @@ export const mutants: readonly Mutant[] = [
     find: 'if (value === null && !values.has(key)) return []',
     replace: "if (value === null || value === '') return []",
   },
-  { rows: ['S50'], file: `${stack}/parameter-schema.ts`, find: 'parameter.required ?? true', replace: 'parameter.required' },
+  { rows: ['S50'], file: `${stack}/decode-tools.ts`, find: 'parameter.required ?? true', replace: 'parameter.required' },
   { rows: ['S51', 'S52'], file: `${formats}/turn-marks.ts`, find: "  '<|eot_id|>',\n  '<|eom_id|>',\n", replace: '' },
   { rows: ['S55'], file: `${formats}/turn-marks.ts`, find: "  '<|start_header_id|>assistant<|end_header_id|>',\n", replace: '' },
   {

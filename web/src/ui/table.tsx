@@ -1,9 +1,9 @@
+import { signal } from '@preact/signals'
 import { Component, type ComponentChildren, type RefObject } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useShortcuts } from '../frame/shortcuts.ts'
 import { Fact } from './facts.tsx'
 import { Waiting } from './states.tsx'
-import { isLarge, isSmall } from './width.ts'
 
 export type Column<Row> = {
   readonly name: string
@@ -235,3 +235,17 @@ class Once<Props extends object> extends Component<Props & { readonly is: (props
     return <Inner {...(props as unknown as Props)} />
   }
 }
+
+function follow(query: string) {
+  const list = matchMedia(query)
+  const matching = signal(list.matches)
+  list.addEventListener('change', () => {
+    matching.value = list.matches
+  })
+  return matching
+}
+
+/** A telephone: tables show what matters most. */
+const isSmall = follow('(max-width: 719px)')
+/** There is room for every column. */
+const isLarge = follow('(min-width: 1200px)')

@@ -1,5 +1,5 @@
 import type { AppError } from '../../../contract/errors.ts'
-import type { EventOf, GeneratedToken, GenerationEvent, Usage } from '../../../contract/event.ts'
+import type { EventOf, GeneratedToken, GenerationEvent, ServerToolCall, Usage } from '../../../contract/event.ts'
 import { isTruncated } from '../../../contract/is-truncated.ts'
 import type { JsonObject } from '../../../contract/request.ts'
 import type { ResponseStatus } from '../../../contract/store.ts'
@@ -8,14 +8,14 @@ import { toFrameJson } from '../../wire/json/frame-json.ts'
 import { handleEvents } from '../../wire/stream/encode-stream.ts'
 import { encodeDiagnostics } from '../cache-diagnostics.ts'
 import type { DecodedResponse } from '../decode.ts'
-import type { MadeItem, WireResponse } from '../replies.ts'
+import { createIdFor } from '../item-id.ts'
+import type { MadeItem, ResponseItem, WireResponse } from '../replies.ts'
 import { encodeFailure, encodeUsage, endOf } from '../response-end.ts'
 import { CallItem } from './call-item.ts'
 import { MessageItem } from './message-item.ts'
 import { type Emitter, type OutputItem, WholeItem } from './output-item.ts'
 import { ReasoningItem } from './reasoning-item.ts'
 import { ServerCallItem } from './server-call-item.ts'
-import { approvalItem, listItem } from './server-items.ts'
 
 /** An event of a stream on the wire. */
 export type ResponseEvent = JsonObject & { readonly type: string; readonly sequence_number: number }
@@ -242,4 +242,21 @@ class Encoder implements ResponseEncoder {
     this.#events = []
     return events
   }
+}
+
+/** The list of tools of an MCP server. */
+function listItem({ server, tools, error }: EventOf<'mcp-tools'>): MadeItem {
+  const listed = tools.map(({ name, description, parameters }): JsonObject => ({ name, description, input_schema: parameters }))
+  return itemOf({ type: 'mcp_list_tools', server_label: server, tools: listed, ...(error !== undefined && { error }) })
+}
+
+/** A call that the next request has to approve, by the id of this item. */
+function approvalItem({ name, mcp, arguments: given }: ServerToolCall): MadeItem {
+  const called = { server_label: mcp?.server ?? '', name: mcp?.name ?? name, arguments: JSON.stringify(given) }
+  return itemOf({ type: 'mcp_approval_request', ...called })
+}
+
+function itemOf(json: ResponseItem): MadeItem {
+  const id = createIdFor(json.type)
+  return { id, json: { id, ...json } }
 }
