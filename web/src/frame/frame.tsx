@@ -4,6 +4,7 @@ import { useErrorBoundary } from 'preact/hooks'
 import { lost, tryNow } from '../api/connection.ts'
 import { allows, asksForKey, caller } from '../api/session.ts'
 import { frameTexts } from '../texts/frame.ts'
+import { Button } from '../ui/button.tsx'
 import { PlaceHead } from '../ui/place-head.tsx'
 import { Said } from '../ui/said.tsx'
 import { Empty, Failure, Waiting } from '../ui/states.tsx'
@@ -99,9 +100,7 @@ function Lost() {
   return (
     <div class="notice" role="status">
       <span>{frameTexts.lost(lost.value.seconds)}</span>
-      <button type="button" class="button" onClick={tryNow}>
-        {frameTexts.tryNow}
-      </button>
+      <Button onClick={tryNow}>{frameTexts.tryNow}</Button>
     </div>
   )
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { describe } from '../api/client.ts'
 import { asksForKey, useKey } from '../api/session.ts'
 import { frameTexts } from '../texts/frame.ts'
+import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { findCaller } from './caller.ts'
 
@@ -49,9 +50,9 @@ export function SignIn() {
           </p>
         )}
         <div class="dialog-end">
-          <button type="submit" class="button primary" disabled={isBusy}>
+          <Button kind="primary" disabled={isBusy}>
             {texts.enter}
-          </button>
+          </Button>
         </div>
       </form>
     </Dialog>

@@ -1,5 +1,5 @@
 import { frameTexts } from '../texts/frame.ts'
-import { icons } from './icons.tsx'
+import { IconButton } from './button.tsx'
 import { say } from './said.tsx'
 
 /** Copies a text and announces it. Outside a secure context, browsers offer only the older way. */
@@ -18,17 +18,7 @@ export async function copyText(text: string, what: string): Promise<void> {
 /** A button that copies; `what` is its name: "the curl line". */
 export function CopyButton({ text, what }: { readonly text: string | (() => string); readonly what: string }) {
   const copy = () => void copyText(typeof text === 'string' ? text : text(), what)
-  return (
-    <button
-      type="button"
-      class="icon-button"
-      aria-label={`${frameTexts.copy} ${what}`}
-      title={`${frameTexts.copy} ${what}`}
-      onClick={copy}
-    >
-      <icons.copy />
-    </button>
-  )
+  return <IconButton icon="copy" name={`${frameTexts.copy} ${what}`} onClick={copy} />
 }
 
 /** A command or a text to copy. */

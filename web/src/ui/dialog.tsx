@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { frameTexts } from '../texts/frame.ts'
-import { icons } from './icons.tsx'
+import { Button, IconButton } from './button.tsx'
 
 type DialogProps = {
   readonly title: string
@@ -31,11 +31,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
     <dialog ref={element} class={isWide ? 'dialog wide' : 'dialog'} aria-labelledby={titleId} onCancel={cancel}>
       <div class="dialog-head">
         <h2 id={titleId}>{title}</h2>
-        {onClose !== undefined && (
-          <button type="button" class="icon-button" aria-label={frameTexts.close} onClick={onClose}>
-            <icons.close />
-          </button>
-        )}
+        {onClose !== undefined && <IconButton icon="close" name={frameTexts.close} onClick={onClose} />}
       </div>
       {children}
     </dialog>
@@ -65,17 +61,11 @@ export function Confirm({ title, children, action, other, onConfirm, onClose }: 
       <form onSubmit={confirm}>
         {children}
         <div class="dialog-end">
-          <button type="button" class="button" onClick={onClose}>
-            {frameTexts.cancel}
-          </button>
-          {other !== undefined && (
-            <button type="button" class="button" onClick={other.act}>
-              {other.name}
-            </button>
-          )}
-          <button type="submit" class="button danger" autofocus>
+          <Button onClick={onClose}>{frameTexts.cancel}</Button>
+          {other !== undefined && <Button onClick={other.act}>{other.name}</Button>}
+          <Button kind="danger" autofocus>
             {action}
-          </button>
+          </Button>
         </div>
       </form>
     </Dialog>

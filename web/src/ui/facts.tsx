@@ -17,6 +17,16 @@ export function Fact({ name, title, children }: FactProps) {
   )
 }
 
+/** An id as a fact; nothing without one. */
+export function IdFact({ name, id }: { readonly name: string; readonly id: string | undefined }) {
+  if (id === undefined) return null
+  return (
+    <Fact name={name}>
+      <Id text={id} what={name} />
+    </Fact>
+  )
+}
+
 /** An id with a copy button. */
 export function Id({ text, what }: { readonly text: string; readonly what: string }) {
   return (

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure, describe } from '../api/client.ts'
 import { frameTexts } from '../texts/frame.ts'
+import { Button } from './button.tsx'
 
 /** A failure in its place: what was tried, the server's message, and the button to try again. */
 export function Failure({
@@ -22,16 +23,8 @@ export function Failure({
         {describe(error)}
         {error instanceof ApiFailure && <span class="muted small"> ({error.tried})</span>}
       </p>
-      {onRetry !== undefined && (
-        <button type="button" class="button" onClick={onRetry}>
-          {action ?? frameTexts.tryAgain}
-        </button>
-      )}
-      {onDone !== undefined && (
-        <button type="button" class="button" onClick={onDone}>
-          {frameTexts.done}
-        </button>
-      )}
+      {onRetry !== undefined && <Button onClick={onRetry}>{action ?? frameTexts.tryAgain}</Button>}
+      {onDone !== undefined && <Button onClick={onDone}>{frameTexts.done}</Button>}
     </div>
   )
 }

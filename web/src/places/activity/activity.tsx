@@ -7,6 +7,7 @@ import { isRunning } from '../../live/request-list.ts'
 import { beginAgain, missed, now, refusal, requests, server, useServer } from '../../live/watch.ts'
 import type { WatchedRequest } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
+import { Button } from '../../ui/button.tsx'
 import { Command } from '../../ui/copy.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
 import { download } from '../../ui/download.ts'
@@ -47,20 +48,10 @@ export function Activity() {
   return (
     <>
       <PlaceHead title={texts.title} filter={texts.filter} {...(running > 0 && { matters: placeTexts.running(running) })}>
-        {(stoppable.length > 1 || ending !== undefined) && (
-          <button type="button" class="button" onClick={() => setEnding(stoppable)}>
-            {texts.stopAll}
-          </button>
-        )}
-        <button
-          type="button"
-          class="button"
-          title={texts.saveTitle}
-          disabled={shown === undefined || shown.length === 0}
-          onClick={() => save(shown ?? [])}
-        >
+        {(stoppable.length > 1 || ending !== undefined) && <Button onClick={() => setEnding(stoppable)}>{texts.stopAll}</Button>}
+        <Button title={texts.saveTitle} disabled={shown === undefined || shown.length === 0} onClick={() => save(shown ?? [])}>
           {texts.save}
-        </button>
+        </Button>
       </PlaceHead>
       {problem !== undefined && <Failure error={problem} />}
       {missed.value > 0 && <p class="note">{placeTexts.missed(missed.value)}</p>}
@@ -74,9 +65,7 @@ export function Activity() {
       ) : shown?.length === 0 ? (
         <Empty title={texts.noMatch(query.filter ?? '')}>
           <p>
-            <button type="button" class="button" onClick={() => setQuery({ filter: undefined })}>
-              {texts.showAll}
-            </button>
+            <Button onClick={() => setQuery({ filter: undefined })}>{texts.showAll}</Button>
           </p>
         </Empty>
       ) : (
@@ -215,9 +204,9 @@ function columnsFor(stop: (request: WatchedRequest) => unknown): readonly Column
       isAction: true,
       cell: (request) =>
         isRunning(request) && (
-          <button type="button" class="button in-row" onClick={() => stop(request)}>
+          <Button kind="in-row" onClick={() => stop(request)}>
             {texts.stop}
-          </button>
+          </Button>
         ),
     },
   ]

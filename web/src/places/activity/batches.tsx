@@ -3,6 +3,7 @@ import { call, send } from '../../api/client.ts'
 import { returns } from '../../api/connection.ts'
 import { linkTo } from '../../frame/router.ts'
 import { placeTexts } from '../../texts/places.ts'
+import { Button } from '../../ui/button.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
 import { download } from '../../ui/download.ts'
 import { formatCount, fullTime } from '../../ui/numbers.ts'
@@ -94,14 +95,14 @@ function Line({ batch, onStop, onSave }: LineProps) {
         {waits !== undefined && ` · ${waits}`}
       </span>
       {results.map((result) => (
-        <button type="button" class="button in-row" key={result.path} onClick={() => onSave(result)}>
+        <Button kind="in-row" key={result.path} onClick={() => onSave(result)}>
           {result.areFailures ? texts.saveFailures : texts.save}
-        </button>
+        </Button>
       ))}
       {isOpen && (
-        <button type="button" class="button in-row" onClick={onStop}>
+        <Button kind="in-row" onClick={onStop}>
           {texts.stop}
-        </button>
+        </Button>
       )}
     </>
   )

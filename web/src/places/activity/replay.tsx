@@ -4,7 +4,8 @@ import { linkTo } from '../../frame/router.ts'
 import { server } from '../../live/watch.ts'
 import type { WatchedRequest } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
-import { CopyButton } from '../../ui/copy.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Command, CopyButton } from '../../ui/copy.tsx'
 import { Failure } from '../../ui/states.tsx'
 import { replyText } from './reply-text.ts'
 
@@ -60,9 +61,7 @@ export function Replay({ request }: { readonly request: WatchedRequest }) {
               ))}
           </select>
         </label>
-        <button type="submit" class="button" disabled={isBusy}>
-          {isBusy ? texts.replaying : texts.replay}
-        </button>
+        <Button disabled={isBusy}>{isBusy ? texts.replaying : texts.replay}</Button>
       </form>
       {problem !== undefined && <Failure error={problem} />}
       {outcome !== undefined && (
@@ -77,10 +76,7 @@ export function Replay({ request }: { readonly request: WatchedRequest }) {
       )}
       <details>
         <summary>{texts.sent}</summary>
-        <div class="command">
-          <pre>{json}</pre>
-          <CopyButton text={json} what={texts.sent} />
-        </div>
+        <Command text={json} what={texts.sent} />
       </details>
     </div>
   )

@@ -2,7 +2,8 @@ import { isRunning } from '../../live/request-list.ts'
 import { server } from '../../live/watch.ts'
 import type { Attempt, WatchedRequest } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
-import { Fact, Id } from '../../ui/facts.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Fact, IdFact } from '../../ui/facts.tsx'
 import { formatCount, formatMs } from '../../ui/numbers.ts'
 import { PromptDifference } from './difference.tsx'
 import { Replay } from './replay.tsx'
@@ -32,27 +33,11 @@ export function RequestDetail({ request, onStop }: DetailProps) {
             {cancelled.by !== undefined && ` ${texts.state.cancelledBy(cancelled.by)}`}
           </Fact>
         )}
-        {request.model !== undefined && (
-          <Fact name={texts.columns.model}>
-            <Id text={request.model} what={texts.columns.model} />
-          </Fact>
-        )}
-        <Fact name={facts.id}>
-          <Id text={request.id} what={facts.id} />
-        </Fact>
-        <Fact name={facts.request}>
-          <Id text={request.request_id} what={facts.request} />
-        </Fact>
-        {request.session_id !== undefined && (
-          <Fact name={facts.session}>
-            <Id text={request.session_id} what={facts.session} />
-          </Fact>
-        )}
-        {request.batch_id !== undefined && (
-          <Fact name={facts.batch}>
-            <Id text={request.batch_id} what={facts.batch} />
-          </Fact>
-        )}
+        <IdFact name={texts.columns.model} id={request.model} />
+        <IdFact name={facts.id} id={request.id} />
+        <IdFact name={facts.request} id={request.request_id} />
+        <IdFact name={facts.session} id={request.session_id} />
+        <IdFact name={facts.batch} id={request.batch_id} />
         {request.requested_model !== undefined && request.requested_model !== request.model && (
           <Fact name={facts.asked}>{request.requested_model}</Fact>
         )}
@@ -76,9 +61,9 @@ export function RequestDetail({ request, onStop }: DetailProps) {
       </dl>
       {isRunning(request) ? (
         <div>
-          <button type="button" class="button danger" onClick={() => onStop(request)}>
+          <Button kind="danger" onClick={() => onStop(request)}>
             {texts.stop}
-          </button>
+          </Button>
         </div>
       ) : server.value?.keeps_bodies === true ? (
         <Replay request={request} />

@@ -2,6 +2,7 @@ import type { Signal } from '@preact/signals'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { send } from '../../api/client.ts'
 import { chatTexts } from '../../texts/chat.ts'
+import { Button } from '../../ui/button.tsx'
 import { plainName } from '../../ui/names.ts'
 import { formatMs, formatRate } from '../../ui/numbers.ts'
 import { Failure } from '../../ui/states.tsx'
@@ -58,14 +59,12 @@ export function Calls({ conversation, message, isLast, isRunning, model }: Calls
         />
       ))}
       {isLast && !isRunning && waiting.length > 0 && (
-        <button
-          type="button"
-          class="button"
+        <Button
           disabled={waiting.some(({ result }) => result === undefined)}
           onClick={() => answer(conversation, message.id, model)}
         >
           {chatTexts.toolSend}
-        </button>
+        </Button>
       )}
     </div>
   )
@@ -156,12 +155,12 @@ function Approval({ id, name }: { readonly id: string; readonly name: string }) 
         {chatTexts.toolAsks(name)}
       </p>
       <div class="row">
-        <button type="button" class="button primary" disabled={isSent} onClick={() => void decide(true)}>
+        <Button kind="primary" disabled={isSent} onClick={() => void decide(true)}>
           {chatTexts.toolAllow}
-        </button>
-        <button type="button" class="button" disabled={isSent} onClick={() => void decide(false)}>
+        </Button>
+        <Button disabled={isSent} onClick={() => void decide(false)}>
           {chatTexts.toolDeny}
-        </button>
+        </Button>
       </div>
       {problem !== undefined && <Failure error={problem} />}
     </fieldset>

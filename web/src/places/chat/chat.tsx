@@ -1,3 +1,4 @@
+import { Button, IconButton } from '../../ui/button.tsx'
 import '../../styles/chat.css'
 import '../../styles/markdown.css'
 import '../../styles/messages.css'
@@ -74,16 +75,13 @@ export function Chat() {
         title={first?.value.title || chatTexts.title}
         {...(runs.length > 0 && { matters: `${runs.length} running` })}
         before={
-          <button
-            type="button"
-            class="icon-button list-button"
-            aria-label={chatTexts.showList}
-            title={chatTexts.showList}
+          <IconButton
+            kind="list-button"
+            icon="menu"
+            name={chatTexts.showList}
             aria-expanded={opensList}
             onClick={() => setOpensList(!opensList)}
-          >
-            <icons.menu />
-          </button>
+          />
         }
       >
         <HeadButton name={chatTexts.code} icon="code" onClick={() => setShowsCode(true)} />
@@ -110,10 +108,10 @@ export function Chat() {
           isPressed={query.settings !== undefined}
           onClick={() => toggle('settings', 'open')}
         />
-        <button type="button" class="button primary" title={`${chatTexts.newChat} (n)`} onClick={startNew}>
+        <Button kind="primary" title={`${chatTexts.newChat} (n)`} onClick={startNew}>
           <icons.plus />
           <span class="head-word">{chatTexts.newChat}</span>
-        </button>
+        </Button>
       </PlaceHead>
       <div class="chat" data-list={opensList ? '' : undefined}>
         <div class="list-room">
@@ -279,19 +277,10 @@ type HeadButtonProps = {
 }
 
 /** With its name where there is room. */
-function HeadButton({ name, word = name, icon, isPressed, onClick }: HeadButtonProps) {
-  const Shape = icons[icon]
+function HeadButton({ word, isPressed, ...rest }: HeadButtonProps) {
   return (
-    <button
-      type="button"
-      class="icon-button head-button"
-      aria-label={name}
-      title={name}
-      aria-pressed={isPressed}
-      onClick={onClick}
-    >
-      <Shape />
-      <span class="head-name">{word}</span>
-    </button>
+    <IconButton kind="head-button" aria-pressed={isPressed} {...rest}>
+      <span class="head-name">{word ?? rest.name}</span>
+    </IconButton>
   )
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { chatTexts } from '../../texts/chat.ts'
+import { Button } from '../../ui/button.tsx'
 import { isComposing } from '../../ui/composing.ts'
 import { icons } from '../../ui/icons.tsx'
 import { AttachedFiles } from './attach/attached-files.tsx'
@@ -101,9 +102,7 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
             {unread.why}
           </p>
           {unread.instead !== undefined && (
-            <button type="button" class="button" onClick={() => onUse(unread.instead ?? '', attachments)}>
-              {chatTexts.useInstead(unread.instead)}
-            </button>
+            <Button onClick={() => onUse(unread.instead ?? '', attachments)}>{chatTexts.useInstead(unread.instead)}</Button>
           )}
         </div>
       )}
@@ -165,16 +164,16 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
 
 function StopButton({ onStop }: Pick<ComposerProps, 'onStop'>) {
   return (
-    <button type="button" class="button send" aria-label={chatTexts.stop} title={`${chatTexts.stop} (Esc)`} onClick={onStop}>
+    <Button kind="send" aria-label={chatTexts.stop} title={`${chatTexts.stop} (Esc)`} onClick={onStop}>
       <icons.stop />
-    </button>
+    </Button>
   )
 }
 
 function SendButton({ isDisabled }: { readonly isDisabled: boolean }) {
   return (
-    <button type="submit" class="button primary send" aria-label={chatTexts.send} disabled={isDisabled}>
+    <Button kind="primary send" aria-label={chatTexts.send} disabled={isDisabled}>
       <icons.send />
-    </button>
+    </Button>
   )
 }

@@ -1,6 +1,7 @@
 import type { Signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import { chatTexts } from '../../texts/chat.ts'
+import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { type Conversation, foldersOf } from './conversation.ts'
 import { type ExportKind, exportKinds, exportTo } from './export.ts'
@@ -64,16 +65,14 @@ export function ConversationDialog({
           <legend class="small muted">{chatTexts.exportOne}</legend>
           <div class="row">
             {exportKinds.map((kind) => (
-              <button key={kind} type="button" class="button" onClick={() => download(kind)}>
+              <Button key={kind} onClick={() => download(kind)}>
                 {texts.kinds[kind]}
-              </button>
+              </Button>
             ))}
           </div>
         </fieldset>
         <div class="dialog-end">
-          <button type="submit" class="button primary">
-            {texts.rename}
-          </button>
+          <Button kind="primary">{texts.rename}</Button>
         </div>
       </form>
     </Dialog>

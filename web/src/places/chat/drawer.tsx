@@ -1,7 +1,7 @@
 import type { Signal } from '@preact/signals'
 import { allows } from '../../api/session.ts'
 import { chatTexts } from '../../texts/chat.ts'
-import { icons } from '../../ui/icons.tsx'
+import { Button, IconButton } from '../../ui/button.tsx'
 import type { Conversation, Settings } from './conversation.ts'
 import { change } from './library.ts'
 import { type Model, propertiesOf } from './models.ts'
@@ -37,9 +37,7 @@ export function Drawer({ conversation, model, onClose }: DrawerProps) {
     <aside class="drawer" aria-label={texts.title}>
       <div class="drawer-head">
         <h2>{texts.title}</h2>
-        <button type="button" class="icon-button" aria-label={chatTexts.closeSettings} onClick={onClose}>
-          <icons.close />
-        </button>
+        <IconButton icon="close" name={chatTexts.closeSettings} onClick={onClose} />
       </div>
       <PresetFields
         settings={settings}
@@ -113,9 +111,7 @@ export function Drawer({ conversation, model, onClose }: DrawerProps) {
         onText={(tools) => set({ tools })}
       />
       {allows('tools') && <ServerTools settings={settings} onChange={(serverTools) => set({ serverTools })} />}
-      <button type="button" class="button" onClick={reset}>
-        {texts.reset}
-      </button>
+      <Button onClick={reset}>{texts.reset}</Button>
     </aside>
   )
 }

@@ -2,8 +2,8 @@ import { useRef, useState } from 'preact/hooks'
 import { describe } from '../../api/client.ts'
 import { address, go, linkTo } from '../../frame/router.ts'
 import { chatTexts } from '../../texts/chat.ts'
+import { Button, IconButton } from '../../ui/button.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
-import { icons } from '../../ui/icons.tsx'
 import { plainName } from '../../ui/names.ts'
 import { formatTime, fullTime } from '../../ui/numbers.ts'
 import { say } from '../../ui/said.tsx'
@@ -52,24 +52,18 @@ export function ConversationList({ current, onPick }: { readonly current: readon
               </span>
             </a>
             <span class="conversation-acts">
-              <button
-                type="button"
-                class="icon-button"
-                aria-label={chatTexts.about.of(each.title)}
+              <IconButton
+                icon="more"
+                name={chatTexts.about.of(each.title)}
                 title={chatTexts.about.title}
                 onClick={() => setAbout(each.id)}
-              >
-                <icons.more />
-              </button>
-              <button
-                type="button"
-                class="icon-button"
-                aria-label={chatTexts.deleteOf(each.title)}
+              />
+              <IconButton
+                icon="trash"
+                name={chatTexts.deleteOf(each.title)}
                 title={chatTexts.delete}
                 onClick={() => setLeaving(each)}
-              >
-                <icons.trash />
-              </button>
+              />
             </span>
           </li>
         ))}
@@ -96,12 +90,12 @@ export function ConversationList({ current, onPick }: { readonly current: readon
         <p class="muted small conversations-none">{all.length === 0 ? chatTexts.none : chatTexts.noneFound}</p>
       )}
       <div class="conversations-end">
-        <button type="button" class="button plain" onClick={() => file.current?.click()}>
+        <Button kind="plain" onClick={() => file.current?.click()}>
           {chatTexts.import}
-        </button>
-        <button type="button" class="button plain" disabled={all.length === 0} onClick={() => void exportTo('json', all)}>
+        </Button>
+        <Button kind="plain" disabled={all.length === 0} onClick={() => void exportTo('json', all)}>
           {chatTexts.exportAll}
-        </button>
+        </Button>
         <input
           ref={file}
           type="file"

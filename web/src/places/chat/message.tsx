@@ -4,10 +4,11 @@ import { useState } from 'preact/hooks'
 import { apiBase } from '../../api/base.ts'
 import { apiKey } from '../../api/session.ts'
 import { chatTexts } from '../../texts/chat.ts'
+import { Button, IconButton } from '../../ui/button.tsx'
 import { isComposing } from '../../ui/composing.ts'
 import { CopyButton, copyText } from '../../ui/copy.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
-import { type IconName, icons } from '../../ui/icons.tsx'
+import type { IconName } from '../../ui/icons.tsx'
 import { formatTime, fullTime } from '../../ui/numbers.ts'
 import { Failure } from '../../ui/states.tsx'
 import { Calls, FactsLine, Reasoning, SchemaLine } from './answer-parts.tsx'
@@ -90,11 +91,7 @@ function UserMessage({ conversation, message, isLast, model, onBranch }: Message
         <Remove conversation={conversation} message={message} isLast={isLast} />
         {message.isEdited === true && <span class="small muted">{chatTexts.edited}</span>}
       </div>
-      {isLast && (
-        <button type="button" class="button" onClick={() => answer(conversation, message.id, model)}>
-          {chatTexts.answerThis}
-        </button>
-      )}
+      {isLast && <Button onClick={() => answer(conversation, message.id, model)}>{chatTexts.answerThis}</Button>}
     </article>
   )
 }
@@ -140,17 +137,9 @@ function Editor({ text, onSend, onKeep, onCancel }: EditorProps) {
         }}
       />
       <div class="row">
-        <button type="submit" class="button primary">
-          {onSend === undefined ? chatTexts.keepEdit : chatTexts.save}
-        </button>
-        {onSend !== undefined && (
-          <button type="button" class="button" onClick={() => onKeep(edited)}>
-            {chatTexts.keepEdit}
-          </button>
-        )}
-        <button type="button" class="button" onClick={onCancel}>
-          {chatTexts.cancel}
-        </button>
+        <Button kind="primary">{onSend === undefined ? chatTexts.keepEdit : chatTexts.save}</Button>
+        {onSend !== undefined && <Button onClick={() => onKeep(edited)}>{chatTexts.keepEdit}</Button>}
+        <Button onClick={onCancel}>{chatTexts.cancel}</Button>
       </div>
     </form>
   )
@@ -273,13 +262,11 @@ type ActionProps = {
   readonly onClick: () => void
 }
 
-function Action({ name, word, icon, isPressed, onClick }: ActionProps) {
-  const Shape = icons[icon]
+function Action({ word, isPressed, ...rest }: ActionProps) {
   return (
-    <button type="button" class="icon-button" aria-label={name} title={name} aria-pressed={isPressed} onClick={onClick}>
-      <Shape />
+    <IconButton aria-pressed={isPressed} {...rest}>
       {word !== undefined && <span class="action-word">{word}</span>}
-    </button>
+    </IconButton>
   )
 }
 

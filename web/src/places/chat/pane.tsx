@@ -2,6 +2,7 @@ import type { Signal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { go, linkTo } from '../../frame/router.ts'
 import { chatTexts } from '../../texts/chat.ts'
+import { Button, IconButton } from '../../ui/button.tsx'
 import { icons } from '../../ui/icons.tsx'
 import { Announcer } from './announcer/announcer.tsx'
 import { running } from './answers.ts'
@@ -91,11 +92,7 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
         </select>
         {model !== undefined && <Gauge conversation={conversation} model={model} />}
         <span class="space" />
-        {onClose !== undefined && (
-          <button type="button" class="icon-button" aria-label={chatTexts.single} title={chatTexts.single} onClick={onClose}>
-            <icons.close />
-          </button>
-        )}
+        {onClose !== undefined && <IconButton icon="close" name={chatTexts.single} onClick={onClose} />}
       </div>
       <div
         class="pane-room"
@@ -114,9 +111,9 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
         <div class="messages">
           {path.length === 0 && <Welcome onExample={onExample} />}
           {earlier > 0 && (
-            <button type="button" class="button earlier" onClick={() => setDrawn(drawn + drawnAtOnce)}>
+            <Button kind="earlier" onClick={() => setDrawn(drawn + drawnAtOnce)}>
               {chatTexts.earlier(earlier)}
-            </button>
+            </Button>
           )}
           {path.slice(-drawn).map((message) => (
             <MessageView
@@ -132,10 +129,10 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
         </div>
       </div>
       {isAway && (
-        <button type="button" class="button newest" onClick={toEnd}>
+        <Button kind="newest" onClick={toEnd}>
           <icons.down />
           {chatTexts.newest}
-        </button>
+        </Button>
       )}
       <Announcer run={run} />
     </section>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { chatTexts } from '../../texts/chat.ts'
+import { Button } from '../../ui/button.tsx'
 import type { Token } from './conversation.ts'
 
 const shownFirst = 2000
@@ -38,11 +39,7 @@ export function TokenView({ tokens }: { readonly tokens: readonly Token[] }) {
             {text}
           </button>
         ))}
-        {count < tokens.length && (
-          <button type="button" class="button" onClick={() => setCount(tokens.length)}>
-            {chatTexts.showAll(tokens.length)}
-          </button>
-        )}
+        {count < tokens.length && <Button onClick={() => setCount(tokens.length)}>{chatTexts.showAll(tokens.length)}</Button>}
       </div>
       {token !== undefined && (
         <table class="tokens-top" aria-label={chatTexts.alternatives}>

@@ -7,6 +7,7 @@ import { isRunning } from '../../live/request-list.ts'
 import { now, requests, useServer } from '../../live/watch.ts'
 import type { KeyList, KeyUsage, ListedKey } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
+import { Button } from '../../ui/button.tsx'
 import { Command } from '../../ui/copy.tsx'
 import { Confirm, Dialog } from '../../ui/dialog.tsx'
 import { Id } from '../../ui/facts.tsx'
@@ -60,9 +61,9 @@ export function Keys() {
         {...(list !== undefined && { matters: plural(list.keys.length, 'key') })}
       >
         {list?.required === true && (
-          <button type="button" class="button primary" onClick={() => setMaking(true)}>
+          <Button kind="primary" onClick={() => setMaking(true)}>
             {texts.make}
-          </button>
+          </Button>
         )}
       </PlaceHead>
       {problem !== undefined && <Failure error={problem} onRetry={read} />}
@@ -104,9 +105,9 @@ export function Keys() {
             <Command text={made.key} what={texts.theKey} />
             <p>{texts.once}</p>
             <div class="dialog-end">
-              <button type="button" class="button primary" onClick={() => setMade(undefined)}>
+              <Button kind="primary" onClick={() => setMade(undefined)}>
                 {texts.done}
-              </button>
+              </Button>
             </div>
           </div>
         </Dialog>
@@ -206,10 +207,9 @@ function columnsFor(end: (key: ListedKey) => void, used: ReadonlyMap<string, num
       isAction: true,
       cell: (key) =>
         key.source === 'made' && (
-          <button type="button" class="button in-row" onClick={() => end(key)}>
+          <Button kind="in-row" of={key.name ?? key.id} onClick={() => end(key)}>
             {texts.delete}
-            <span class="unseen"> {key.name ?? key.id}</span>
-          </button>
+          </Button>
         ),
     },
   ]

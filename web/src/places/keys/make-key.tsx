@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/client.ts'
 import { placeTexts } from '../../texts/places.ts'
+import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Failure } from '../../ui/states.tsx'
 
@@ -63,35 +64,19 @@ export function MakeKey({ onClose, onMade }: MakeKeyProps) {
             </label>
           ))}
         </fieldset>
-        <label class="labelled">
-          <span>{texts.modelsField}</span>
-          <input class="field" name="models" autocomplete="off" placeholder={texts.modelsHint} />
-        </label>
-        <label class="labelled">
-          <span>{texts.toolsField}</span>
-          <input class="field" name="tools" autocomplete="off" placeholder={texts.modelsHint} />
-        </label>
+        {(['models', 'tools'] as const).map((name) => (
+          <label key={name} class="labelled">
+            <span>{texts[`${name}Field`]}</span>
+            <input class="field" name={name} autocomplete="off" placeholder={texts.modelsHint} />
+          </label>
+        ))}
         <div class="row wraps">
-          <label class="labelled grows">
-            <span>{texts.requestsField}</span>
-            <input class="field" name="requests" type="number" min={1} title={texts.limitHint} />
-          </label>
-          <label class="labelled grows">
-            <span>{texts.tokensField}</span>
-            <input class="field" name="tokens" type="number" min={1} title={texts.limitHint} />
-          </label>
-          <label class="labelled grows">
-            <span>{texts.toolCallsField}</span>
-            <input class="field" name="toolCalls" type="number" min={1} title={texts.limitHint} />
-          </label>
-          <label class="labelled grows">
-            <span>{texts.dailyField}</span>
-            <input class="field" name="daily" type="number" min={1} title={texts.limitHint} />
-          </label>
-          <label class="labelled grows">
-            <span>{texts.monthlyField}</span>
-            <input class="field" name="monthly" type="number" min={1} title={texts.limitHint} />
-          </label>
+          {(['requests', 'tokens', 'toolCalls', 'daily', 'monthly'] as const).map((name) => (
+            <label key={name} class="labelled grows">
+              <span>{texts[`${name}Field`]}</span>
+              <input class="field" name={name} type="number" min={1} title={texts.limitHint} />
+            </label>
+          ))}
           <label class="labelled grows">
             <span>{texts.endsField}</span>
             <input class="field" name="ends" type="date" />
@@ -99,9 +84,7 @@ export function MakeKey({ onClose, onMade }: MakeKeyProps) {
         </div>
         {problem !== undefined && <Failure error={problem} />}
         <div class="dialog-end">
-          <button type="submit" class="button primary">
-            {texts.make}
-          </button>
+          <Button kind="primary">{texts.make}</Button>
         </div>
       </form>
     </Dialog>

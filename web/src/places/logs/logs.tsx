@@ -5,7 +5,7 @@ import { address, go, linkTo, setQuery } from '../../frame/router.ts'
 import { now, useServer } from '../../live/watch.ts'
 import type { LogLine } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
-import { Command, CopyButton } from '../../ui/copy.tsx'
+import { Command } from '../../ui/copy.tsx'
 import { formatTime, fullTime } from '../../ui/numbers.ts'
 import { PlaceHead } from '../../ui/place-head.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
@@ -146,10 +146,5 @@ function LineDetail({ line }: { readonly line: LogLine }) {
     null,
     2,
   )
-  return (
-    <div class="command">
-      <pre>{json}</pre>
-      <CopyButton text={json} what={texts.copyLine} />
-    </div>
-  )
+  return <Command text={json} what={texts.copyLine} />
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, describe } from '../../api/client.ts'
 import { placeTexts } from '../../texts/places.ts'
+import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { formatBytes, formatCount } from '../../ui/numbers.ts'
 import { pull } from './pulls.ts'
@@ -103,9 +104,7 @@ export function AddModel({ onClose }: { readonly onClose: () => void }) {
           {found?.problem !== undefined && <p class="muted small">{texts.notSearched(found.problem)}</p>}
         </div>
         <div class="dialog-end">
-          <button type="submit" class="button primary">
-            {texts.pull}
-          </button>
+          <Button kind="primary">{texts.pull}</Button>
         </div>
       </form>
     </Dialog>
@@ -147,10 +146,9 @@ function OfferRow({ offer: { name, abilities }, facts, isMuted, onTake }: OfferR
           {[facts, ...abilities.map((ability) => texts.offered[ability])].join(' · ')}
         </span>
       </span>
-      <button type="button" class="button" onClick={() => onTake(name)}>
+      <Button of={name} onClick={() => onTake(name)}>
         {texts.fetch}
-        <span class="unseen"> {name}</span>
-      </button>
+      </Button>
     </li>
   )
 }

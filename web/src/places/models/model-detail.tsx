@@ -4,8 +4,9 @@ import { allows } from '../../api/session.ts'
 import { requests } from '../../live/watch.ts'
 import type { Model, Replica, WatchedRequest } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
+import { Button } from '../../ui/button.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
-import { Fact, Id } from '../../ui/facts.tsx'
+import { Fact, IdFact } from '../../ui/facts.tsx'
 import { formatBytes, formatCount, formatTime, fullTime, plural } from '../../ui/numbers.ts'
 import { StateWord } from '../../ui/state-word.tsx'
 import { Failure } from '../../ui/states.tsx'
@@ -29,9 +30,7 @@ export function ModelDetail({ model, nowMs }: { readonly model: Model; readonly 
   return (
     <>
       <dl class="fact-list">
-        <Fact name={facts.id}>
-          <Id text={model.id} what={facts.id} />
-        </Fact>
+        <IdFact name={facts.id} id={model.id} />
         {reason !== undefined && (
           <Fact name={facts.failure}>
             <span class="bad">{reason}</span>
@@ -106,14 +105,13 @@ function Servers({ model, servers }: { readonly model: string; readonly servers:
                 <td>{kindText(replica)}</td>
                 {mayDrain && (
                   <td class="act">
-                    <button
-                      type="button"
-                      class="button in-row"
+                    <Button
+                      kind="in-row"
+                      of={replica.host}
                       onClick={() => (replica.state === 'draining' ? change(replica, 'undrain') : setDraining(replica))}
                     >
                       {replica.state === 'draining' ? texts.undrain : texts.drain}
-                      <span class="unseen"> {replica.host}</span>
-                    </button>
+                    </Button>
                   </td>
                 )}
               </tr>

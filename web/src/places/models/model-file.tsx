@@ -3,8 +3,9 @@ import { call } from '../../api/client.ts'
 import { returns } from '../../api/connection.ts'
 import type { Model } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
+import { Button } from '../../ui/button.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
-import { Fact, Id } from '../../ui/facts.tsx'
+import { Fact, IdFact } from '../../ui/facts.tsx'
 import { formatBytes, formatCount } from '../../ui/numbers.ts'
 import { say } from '../../ui/said.tsx'
 import { Failure } from '../../ui/states.tsx'
@@ -90,9 +91,7 @@ export function ModelFile({ model }: { readonly model: Model }) {
         <>
           <dl class="fact-list">
             <Fact name={texts.source}>{plan.source}</Fact>
-            <Fact name={texts.path}>
-              <Id text={plan.path} what={texts.path} />
-            </Fact>
+            <IdFact name={texts.path} id={plan.path} />
           </dl>
           <form
             class="load-with"
@@ -111,16 +110,10 @@ export function ModelFile({ model }: { readonly model: Model }) {
               least={0}
               {...(plan.layers !== undefined && { most: plan.layers })}
             />
-            <button type="submit" class="button">
-              {texts.loadWith}
-            </button>
+            <Button>{texts.loadWith}</Button>
           </form>
           <Estimate plan={plan} />
-          {plan.fetched && (
-            <button type="button" class="button" onClick={() => setDeleting(true)}>
-              {texts.delete(formatBytes(plan.size_bytes))}
-            </button>
-          )}
+          {plan.fetched && <Button onClick={() => setDeleting(true)}>{texts.delete(formatBytes(plan.size_bytes))}</Button>}
           {isDeleting && (
             <Confirm
               title={texts.deleteTitle(model.id)}

@@ -6,6 +6,7 @@ import { isRunning } from '../../live/request-list.ts'
 import { beginAgain, now, refusal, requests, server, useServer } from '../../live/watch.ts'
 import type { Model } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
+import { Button } from '../../ui/button.tsx'
 import { Command } from '../../ui/copy.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
 import { formatBytes, formatCount, plural } from '../../ui/numbers.ts'
@@ -50,9 +51,9 @@ export function Models() {
         {...(state !== undefined && { matters: placeTexts.overview.ready(ready, state.models.length) })}
       >
         {mayLoad && (
-          <button type="button" class="button primary" onClick={() => setAdding(true)}>
+          <Button kind="primary" onClick={() => setAdding(true)}>
             {texts.add}
-          </button>
+          </Button>
         )}
       </PlaceHead>
       {problem !== undefined && <Failure error={problem} />}
@@ -128,9 +129,9 @@ function Pulls() {
               <span class="clip">
                 {texts.pulling(name)} <span class="muted">{status}</span>
               </span>
-              <button type="button" class="button in-row" onClick={stop}>
+              <Button kind="in-row" onClick={stop}>
                 {texts.cancelLoad}
-              </button>
+              </Button>
             </span>
             <Progress part={part} name={texts.pulling(name)} />
             <span class="small muted">{texts.leaving}</span>
@@ -202,10 +203,9 @@ function columnsFor({ load, unload }: Acts, mayLoad: boolean): readonly Column<M
             ? [texts.load, load]
             : [model.added === true ? texts.remove : state === 'ready' ? texts.unload : texts.cancelLoad, unload]
         return (
-          <button type="button" class="button in-row" onClick={() => doIt(model)}>
+          <Button kind="in-row" of={model.id} onClick={() => doIt(model)}>
             {label}
-            <span class="unseen"> {model.id}</span>
-          </button>
+          </Button>
         )
       },
     },

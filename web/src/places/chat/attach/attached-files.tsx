@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { fileAsText } from '../../../../../src/documents/as-message.ts'
 import { call } from '../../../api/client.ts'
 import { chatTexts } from '../../../texts/chat.ts'
-import { icons } from '../../../ui/icons.tsx'
+import { IconButton } from '../../../ui/button.tsx'
 import { plainName } from '../../../ui/names.ts'
 import type { Attachment } from '../conversation.ts'
 import { contextOf, type Model } from '../models.ts'
@@ -22,14 +22,11 @@ export function AttachedFiles({ attachments, model, onChange }: AttachmentsProps
         <li key={`${each.name} ${index}`}>
           <AttachmentView attachment={each} />
           {each.kind === 'text' && <Tokens file={each} model={model} />}
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={chatTexts.attached(each.name)}
+          <IconButton
+            icon="close"
+            name={chatTexts.attached(each.name)}
             onClick={() => onChange(attachments.filter((other) => other !== each))}
-          >
-            <icons.close />
-          </button>
+          />
         </li>
       ))}
     </ul>

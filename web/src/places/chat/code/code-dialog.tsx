@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { apiBase } from '../../../api/base.ts'
 import { apiKey } from '../../../api/session.ts'
 import { chatTexts } from '../../../texts/chat.ts'
+import { Button } from '../../../ui/button.tsx'
 import { Command } from '../../../ui/copy.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { type Conversation, pathOf } from '../conversation.ts'
@@ -23,9 +24,9 @@ export function CodeDialog({ conversation, model, onClose }: { conversation: Con
         <fieldset class="choices">
           <legend class="unseen">{chatTexts.codeTitle}</legend>
           {chatTexts.codeKinds.map((each) => (
-            <button key={each} type="button" class="button" aria-pressed={each === kind} onClick={() => setKind(each)}>
+            <Button key={each} aria-pressed={each === kind} onClick={() => setKind(each)}>
               {each}
-            </button>
+            </Button>
           ))}
         </fieldset>
         <Command text={text} what={`the ${kind} code`} />

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { chatTexts } from '../../../texts/chat.ts'
+import { Button } from '../../../ui/button.tsx'
 import type { Settings } from '../conversation.ts'
 import { deletePreset, presets, savePreset } from './presets.ts'
 
@@ -53,9 +54,7 @@ export function PresetFields({ settings, onChoose }: PresetFieldsProps) {
             />
             {texts.forNew}
           </label>
-          <button type="button" class="button" onClick={() => deletePreset(preset.name)}>
-            {texts.delete(preset.name)}
-          </button>
+          <Button onClick={() => deletePreset(preset.name)}>{texts.delete(preset.name)}</Button>
         </div>
       )}
       <div class="row">
@@ -66,9 +65,7 @@ export function PresetFields({ settings, onChoose }: PresetFieldsProps) {
           value={name}
           onInput={(event) => setName(event.currentTarget.value)}
         />
-        <button type="submit" class="button" disabled={name.trim() === '' && preset === undefined}>
-          {texts.save}
-        </button>
+        <Button disabled={name.trim() === '' && preset === undefined}>{texts.save}</Button>
       </div>
     </form>
   )

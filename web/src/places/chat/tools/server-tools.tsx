@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../../../api/client.ts'
 import { returns } from '../../../api/connection.ts'
 import { chatTexts } from '../../../texts/chat.ts'
+import { Button } from '../../../ui/button.tsx'
 import { plainName } from '../../../ui/names.ts'
 import { plural } from '../../../ui/numbers.ts'
 import { Failure, Waiting } from '../../../ui/states.tsx'
@@ -45,11 +46,7 @@ export function ServerTools({ settings, onChange }: ServerToolsProps) {
       {choices.map((choice) => (
         <ChoiceFields key={choice.name} choice={choice} names={names} onNames={set} />
       ))}
-      {listed !== undefined && listed.absent.length > 0 && (
-        <button type="button" class="button" onClick={again}>
-          {texts.askAgain}
-        </button>
-      )}
+      {listed !== undefined && listed.absent.length > 0 && <Button onClick={again}>{texts.askAgain}</Button>}
       {choices.length > 0 && (
         <label class="check">
           <input type="checkbox" checked={asks} onChange={(event) => onChange({ names, asks: event.currentTarget.checked })} />

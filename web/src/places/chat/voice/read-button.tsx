@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { chatTexts } from '../../../texts/chat.ts'
-import { icons } from '../../../ui/icons.tsx'
+import { IconButton } from '../../../ui/button.tsx'
 import { readAloud, reader, reading, stopReading } from './read-aloud.ts'
 
 /** Reads the answer around it, without its code; pressed again, it stops. */
@@ -11,19 +11,15 @@ export function ReadButton({ id }: { readonly id: string }) {
   const isOn = reading.value === id
   const name = isOn ? chatTexts.stopReading : chatTexts.readAloud('model' in by ? by.model : undefined)
   return (
-    <button
-      type="button"
-      class="icon-button"
-      aria-label={name}
-      title={name}
+    <IconButton
+      icon="speaker"
+      name={name}
       aria-pressed={isOn}
       onClick={({ currentTarget }) => {
         if (isOn) stopReading()
         else void readAloud(id, spokenText(currentTarget.closest('article')))
       }}
-    >
-      <icons.speaker />
-    </button>
+    />
   )
 }
 

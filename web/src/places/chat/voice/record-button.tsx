@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { describe } from '../../../api/client.ts'
 import { chatTexts } from '../../../texts/chat.ts'
-import { icons } from '../../../ui/icons.tsx'
+import { IconButton } from '../../../ui/button.tsx'
 import { canRecord, type Recording, record } from './recorder.ts'
 
 type RecordButtonProps = {
@@ -41,17 +41,14 @@ export function RecordButton({ onRecorded, onProblem }: RecordButtonProps) {
   const name = !isAllowed ? chatTexts.recordNeedsHttps : isOn ? chatTexts.stopRecording : chatTexts.record
   return (
     <>
-      <button
-        type="button"
-        class={isOn ? 'icon-button recording' : 'icon-button'}
-        aria-label={name}
+      <IconButton
+        kind={isOn ? 'recording' : ''}
+        icon="microphone"
+        name={name}
         aria-pressed={isOn}
-        title={name}
         disabled={!isAllowed}
         onClick={() => void toggle()}
-      >
-        <icons.microphone />
-      </button>
+      />
       {isOn && <span class="small muted">{chatTexts.recordedTime(seconds)}</span>}
     </>
   )
