@@ -37,12 +37,7 @@ function braceCalls(options: {
     triggers: () => [{ tag: open, position: 'anywhere', endsReasoning: 'parsed', read }],
     visibleTokens: [open, close, quote],
     // The model was taught delimiters of its own, but JSON's quotes are read as well, and grammars need them.
-    describeCalls: (tools, { parallel }) =>
-      jsonCalls(
-        tools,
-        { prefix: open, separator: close + open, suffix: close, parallel },
-        { before: (toolName) => `call:${toolName}`, after: '' },
-      ),
+    describeCalls: jsonCalls({ prefix: open, separator: close + open, suffix: close, before: (toolName) => `call:${toolName}` }),
   }
 }
 

@@ -54,12 +54,10 @@ export const harmony: ToolFormat = {
   },
   visibleTokens: ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>', '<|call|>', '<|return|>'],
   // The prompt ends with `<|start|>assistant`; after reasoning, the next message begins with it.
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(
-      tools,
-      { prefix: '', separator: '<|end|><|start|>assistant', suffix: '', parallel },
-      { before: (name) => `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>`, after: '' },
-    ),
+  describeCalls: jsonCalls({
+    separator: '<|end|><|start|>assistant',
+    before: (name) => `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>`,
+  }),
 }
 
 function readHarmonyHeader(header: string): MessageKind {

@@ -58,26 +58,24 @@ export const deepseek: ToolFormat = {
   triggers: () => deepseekTriggers,
   droppedTags: deepseekOutputs.map((tag) => ({ tag, position: 'anywhere' })),
   visibleTokens: deepseekTokens,
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(
-      tools,
-      { prefix: '<｜tool▁calls▁begin｜>', separator: '\n', suffix: '<｜tool▁calls▁end｜>', parallel },
-      {
-        before: (name) => `<｜tool▁call▁begin｜>function<｜tool▁sep｜>${name}\n\`\`\`json\n`,
-        after: '\n```<｜tool▁call▁end｜>',
-      },
-    ),
+  describeCalls: jsonCalls({
+    prefix: '<｜tool▁calls▁begin｜>',
+    separator: '\n',
+    suffix: '<｜tool▁calls▁end｜>',
+    before: (name) => `<｜tool▁call▁begin｜>function<｜tool▁sep｜>${name}\n\`\`\`json\n`,
+    after: '\n```<｜tool▁call▁end｜>',
+  }),
 }
 
 /** DeepSeek V3.1: JSON after `NAME<｜tool▁sep｜>`. */
 export const deepseekV31: ToolFormat = {
   ...deepseek,
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(
-      tools,
-      { prefix: '<｜tool▁calls▁begin｜>', separator: '', suffix: '<｜tool▁calls▁end｜>', parallel },
-      { before: (name) => `<｜tool▁call▁begin｜>${name}<｜tool▁sep｜>`, after: '<｜tool▁call▁end｜>' },
-    ),
+  describeCalls: jsonCalls({
+    prefix: '<｜tool▁calls▁begin｜>',
+    suffix: '<｜tool▁calls▁end｜>',
+    before: (name) => `<｜tool▁call▁begin｜>${name}<｜tool▁sep｜>`,
+    after: '<｜tool▁call▁end｜>',
+  }),
 }
 
 const kimiStyle: HeadedStyle = {
@@ -212,8 +210,7 @@ export const functionaryV32: ToolFormat = {
     { tag: 'all\n', position: 'start', only: 'first' },
   ],
   visibleTokens: [],
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(tools, { prefix: '', separator: '>>>', suffix: '', parallel }, { before: (name) => `${name}\n`, after: '' }),
+  describeCalls: jsonCalls({ separator: '>>>', before: (name) => `${name}\n` }),
 }
 
 function* readNameLine(writer: CallWriter): Reading<boolean> {
@@ -228,8 +225,7 @@ const inMessage: RecipientOptions = { ends: ['>>>', ...turnEnds] }
 export const glm4: ToolFormat = {
   triggers: (tools) => nameTriggers(tools, { position: 'line' }),
   visibleTokens: [],
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(tools, { prefix: '', separator: '\n', suffix: '', parallel }, { before: (name) => `${name}\n`, after: '' }),
+  describeCalls: jsonCalls({ separator: '\n', before: (name) => `${name}\n` }),
 }
 
 /** The names of tools, each on a line of its own. */
@@ -267,12 +263,7 @@ function readRecipient(name: string, options?: RecipientOptions): CallReader {
 export const react: ToolFormat = {
   triggers: () => [{ tag: 'Action:', position: 'line', read: readAction }],
   visibleTokens: [],
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(
-      tools,
-      { prefix: '', separator: '\n', suffix: '', parallel },
-      { before: (name) => `Action: ${name}\nAction Input: `, after: '' },
-    ),
+  describeCalls: jsonCalls({ separator: '\n', before: (name) => `Action: ${name}\nAction Input: ` }),
 }
 
 function* readAction(writer: CallWriter): Reading<boolean> {

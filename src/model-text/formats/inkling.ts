@@ -26,12 +26,12 @@ export const inkling: ToolFormat = {
   ],
   betweenMessages: start,
   visibleTokens: [start, '<|content_text|>', '<|content_thinking|>', invoke, end],
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(
-      tools,
-      { prefix: '', separator: end + start, suffix: end, parallel },
-      { before: (name) => `${name}${invoke}{"name": ${JSON.stringify(name)}, "args": `, after: '}' },
-    ),
+  describeCalls: jsonCalls({
+    separator: end + start,
+    suffix: end,
+    before: (name) => `${name}${invoke}{"name": ${JSON.stringify(name)}, "args": `,
+    after: '}',
+  }),
 }
 
 const ends = endMarks([{ tag: end, before: [start] }])

@@ -1,40 +1,30 @@
 import { argumentsSchema } from '../../canonical/callable-tools.ts'
 import type { FunctionTool, JsonObject } from '../../contract/request.ts'
-import type { CallPiece, RequiredCalls } from './required-calls.ts'
+import type { CallPiece, DescribeCalls, RequiredCalls } from './required-calls.ts'
 
-type Surroundings = Pick<RequiredCalls, 'prefix' | 'suffix'> & {
-  /** Between calls, if several are allowed. */
-  readonly separator: string
-  readonly parallel: boolean
-}
+/** What is around the calls, and what separates several; empty where it is absent. */
+type Surroundings = Partial<Pick<RequiredCalls, 'prefix' | 'separator' | 'suffix'>>
+type JsonSpelling = Surroundings & { before(name: string): string; readonly after?: string }
 
 /** Calls that are `before(name)`, the arguments as JSON, and `after`. */
-export function jsonCalls(
-  tools: readonly FunctionTool[],
-  { separator, parallel, prefix, suffix }: Surroundings,
-  piece: { before(name: string): string; readonly after: string },
-): RequiredCalls {
-  return {
+export function jsonCalls({ prefix = '', separator = '', suffix = '', before, after = '' }: JsonSpelling): DescribeCalls {
+  return (tools, { parallel }) => ({
     prefix,
     suffix,
     ...(parallel && { separator }),
     calls: tools.map((tool) => ({
       name: tool.name,
-      pieces: [text(piece.before(tool.name)), { type: 'json', schema: writtenArguments(tool) }, text(piece.after)],
+      pieces: [text(before(tool.name)), { type: 'json', schema: writtenArguments(tool) }, text(after)],
     })),
-  }
+  })
 }
 
+type ObjectSpelling = Surroundings & { readonly nameKey?: string; readonly argumentsKey?: string }
+
 /** Calls that are one JSON object each, with the name first. */
-export function objectCalls(
-  tools: readonly FunctionTool[],
-  around: Surroundings & { readonly nameKey?: string; readonly argumentsKey?: string },
-): RequiredCalls {
-  const { nameKey = 'name', argumentsKey = 'arguments' } = around
-  return jsonCalls(tools, around, {
-    before: (name) => `{"${nameKey}": ${JSON.stringify(name)}, "${argumentsKey}": `,
-    after: '}',
-  })
+export function objectCalls({ nameKey = 'name', argumentsKey = 'arguments', ...around }: ObjectSpelling): DescribeCalls {
+  const before = (name: string) => `{"${nameKey}": ${JSON.stringify(name)}, "${argumentsKey}": `
+  return jsonCalls({ ...around, before, after: '}' })
 }
 
 /** The arguments that a grammar allows: no members for a tool that declares nothing, which could otherwise continue endlessly. */

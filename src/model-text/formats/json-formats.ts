@@ -58,13 +58,7 @@ const taggedTriggers: readonly Trigger[] = [
 export const hermes: ToolFormat = {
   triggers: () => [...taggedTriggers, ...bareJson('start')],
   visibleTokens: ['<tool_call>', '</tool_call>'],
-  describeCalls: (tools, { parallel }) =>
-    objectCalls(tools, {
-      prefix: '<tool_call>\n',
-      separator: '\n</tool_call>\n<tool_call>\n',
-      suffix: '\n</tool_call>',
-      parallel,
-    }),
+  describeCalls: objectCalls({ prefix: '<tool_call>\n', separator: '\n</tool_call>\n<tool_call>\n', suffix: '\n</tool_call>' }),
 }
 
 /** For models of unknown format: JSON in any wrapping, or a call expression. */
@@ -75,7 +69,7 @@ export const genericJson: ToolFormat = {
     ...namedCalls(tools),
   ],
   visibleTokens: [],
-  describeCalls: (tools, { parallel }) => objectCalls(tools, { prefix: '[', separator: ', ', suffix: ']', parallel }),
+  describeCalls: objectCalls({ prefix: '[', separator: ', ', suffix: ']' }),
 }
 
 /** A list of calls as JSON between two tags. */
@@ -95,13 +89,11 @@ function taggedList(options: {
       ...bareJson('start'),
     ],
     visibleTokens: visible,
-    describeCalls: (tools, { parallel }) =>
-      objectCalls(tools, {
-        prefix: bracketed ? `${prefix}[` : prefix,
-        separator: bracketed ? ', ' : '\n',
-        suffix: bracketed ? `]${suffix}` : suffix,
-        parallel,
-      }),
+    describeCalls: objectCalls({
+      prefix: bracketed ? `${prefix}[` : prefix,
+      separator: bracketed ? ', ' : '\n',
+      suffix: bracketed ? `]${suffix}` : suffix,
+    }),
   }
 }
 
@@ -130,14 +122,13 @@ export const granite: ToolFormat = {
     { tag: '<response>', position: 'start' },
     { tag: '</response>', position: 'anywhere', only: { closes: '<response>' } },
   ],
-  describeCalls: (tools, { parallel }) =>
-    objectCalls(tools, { prefix: '<|tool_call|>[', separator: ', ', suffix: ']', parallel }),
+  describeCalls: objectCalls({ prefix: '<|tool_call|>[', separator: ', ', suffix: ']' }),
 }
 
 /** FireFunction: `functools[…]`. */
 export const functools: ToolFormat = {
   ...taggedList({ open: ['functools'], close: [] }),
-  describeCalls: (tools, { parallel }) => objectCalls(tools, { prefix: 'functools[', separator: ', ', suffix: ']', parallel }),
+  describeCalls: objectCalls({ prefix: 'functools[', separator: ', ', suffix: ']' }),
 }
 
 /** InternLM 2 and Intern S1: one object with `parameters`, addressed to `<|plugin|>`. */
@@ -147,21 +138,18 @@ export const internlm: ToolFormat = {
     close: ['<|action_end|>'],
     visible: ['<|action_start|>', '<|plugin|>', '<|action_end|>'],
   }),
-  describeCalls: (tools, { parallel }) =>
-    objectCalls(tools, {
-      prefix: '<|action_start|><|plugin|>\n',
-      separator: '<|action_end|>\n<|action_start|><|plugin|>\n',
-      suffix: '<|action_end|>',
-      parallel,
-      argumentsKey: 'parameters',
-    }),
+  describeCalls: objectCalls({
+    prefix: '<|action_start|><|plugin|>\n',
+    separator: '<|action_end|>\n<|action_start|><|plugin|>\n',
+    suffix: '<|action_end|>',
+    argumentsKey: 'parameters',
+  }),
 }
 
 /** Granite 20B for function calling: an object after each `<function_call>`, which nothing closes. */
 export const granite20b: ToolFormat = {
   ...taggedList({ open: ['<function_call>'], close: ['</function_call>'], visible: ['<function_call>'] }),
-  describeCalls: (tools, { parallel }) =>
-    objectCalls(tools, { prefix: '<function_call> ', separator: ' <function_call> ', suffix: '', parallel }),
+  describeCalls: objectCalls({ prefix: '<function_call> ', separator: ' <function_call> ' }),
 }
 
 const gigachatHead = '<|message_sep|>\n\nfunction call<|role_sep|>\n'
@@ -177,8 +165,7 @@ export const gigachat = taggedList({
 /** GigaChat 3.0: a header in place of the tag. */
 export const gigachatHeader: ToolFormat = {
   ...gigachat,
-  describeCalls: (tools, { parallel }) =>
-    objectCalls(tools, { prefix: gigachatHead, separator: gigachatHead, suffix: '', parallel }),
+  describeCalls: objectCalls({ prefix: gigachatHead, separator: gigachatHead }),
 }
 
 /** Command R7B and A: `<|START_ACTION|>[{"tool_call_id": …, "tool_name": …, "parameters": {…}}]<|END_ACTION|>`. */
@@ -196,30 +183,26 @@ export const commandR7b: ToolFormat = {
     '<|START_TEXT|>',
     '<|END_TEXT|>',
   ],
-  describeCalls: (tools, { parallel }) =>
-    objectCalls(tools, {
-      prefix: '<|START_ACTION|>[\n    ',
-      separator: ',\n    ',
-      suffix: '\n]<|END_ACTION|>',
-      parallel,
-      nameKey: 'tool_name',
-      argumentsKey: 'parameters',
-    }),
+  describeCalls: objectCalls({
+    prefix: '<|START_ACTION|>[\n    ',
+    separator: ',\n    ',
+    suffix: '\n]<|END_ACTION|>',
+    nameKey: 'tool_name',
+    argumentsKey: 'parameters',
+  }),
 }
 
 /** Command R and R+: a list in a fence after `Action:`. */
 export const commandR: ToolFormat = {
   triggers: () => [{ tag: 'Action:', position: 'line', read: readAction }, ...bareJson('start')],
   visibleTokens: [],
-  describeCalls: (tools, { parallel }) =>
-    objectCalls(tools, {
-      prefix: 'Action:\n```json\n[\n',
-      separator: ',\n',
-      suffix: '\n]\n```',
-      parallel,
-      nameKey: 'tool_name',
-      argumentsKey: 'parameters',
-    }),
+  describeCalls: objectCalls({
+    prefix: 'Action:\n```json\n[\n',
+    separator: ',\n',
+    suffix: '\n]\n```',
+    nameKey: 'tool_name',
+    argumentsKey: 'parameters',
+  }),
 }
 
 function* readAction(writer: CallWriter): Reading<boolean> {
@@ -237,12 +220,13 @@ export const apertus: ToolFormat = {
     },
   ],
   visibleTokens: ['<|tools_prefix|>', '<|tools_suffix|>'],
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(
-      tools,
-      { prefix: '<|tools_prefix|>[', separator: ', ', suffix: ']<|tools_suffix|>', parallel },
-      { before: (name) => `{${JSON.stringify(name)}: `, after: '}' },
-    ),
+  describeCalls: jsonCalls({
+    prefix: '<|tools_prefix|>[',
+    separator: ', ',
+    suffix: ']<|tools_suffix|>',
+    before: (name) => `{${JSON.stringify(name)}: `,
+    after: '}',
+  }),
 }
 
 const readPython = readPythonCalls()
@@ -257,8 +241,7 @@ export const llama3: ToolFormat = {
     { tag: '[', position: 'line', keep: true, read: readListOfEither },
   ],
   visibleTokens: ['<|python_tag|>'],
-  describeCalls: (tools, { parallel }) =>
-    objectCalls(tools, { prefix: '', separator: '; ', suffix: '', parallel, argumentsKey: 'parameters' }),
+  describeCalls: objectCalls({ separator: '; ', argumentsKey: 'parameters' }),
 }
 
 /** Llama 4: Python calls in a list, between tags or not. */
@@ -306,12 +289,7 @@ const readTaggedPython: CallReader = (writer) =>
 export const functionaryV31: ToolFormat = {
   triggers: llama3.triggers,
   visibleTokens: ['<|python_tag|>'],
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(
-      tools,
-      { prefix: '', separator: '', suffix: '', parallel },
-      { before: (name) => `<function=${name}>`, after: '</function>' },
-    ),
+  describeCalls: jsonCalls({ before: (name) => `<function=${name}>`, after: '</function>' }),
 }
 
 /** Reads calls or, without any, code for Llama's own interpreter, if it may be called. */

@@ -16,8 +16,7 @@ const readJson = readCallList({ close: [end] })
 export const longcat: ToolFormat = {
   triggers: () => [{ tag: begin, position: 'anywhere', endsReasoning: 'constrained', read: readLongcat }],
   visibleTokens: [begin, end],
-  describeCalls: (tools, { parallel }) =>
-    objectCalls(tools, { prefix: begin, separator: `${end}\n${begin}`, suffix: end, parallel }),
+  describeCalls: objectCalls({ prefix: begin, separator: `${end}\n${begin}`, suffix: end }),
 }
 
 /** LongCat Flash Lite and later: GLM's pairs, with `longcat_` in every tag. */

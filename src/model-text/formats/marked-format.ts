@@ -28,11 +28,13 @@ export function markedFormat(base: ToolFormat, { start, end }: CallMarks, isJson
     visibleTokens: [...new Set([...base.visibleTokens, start, ...closers])],
     describeCalls(tools, { parallel }) {
       if (!isJson) return inMarks(base.describeCalls(tools, { parallel }), { start, ...(end !== undefined && { end }) })
-      return jsonCalls(
-        tools,
-        { prefix: `${start}[`, separator: ', ', suffix: `]${end ?? ''}`, parallel },
-        { before: (name) => `{"function": {"name": ${JSON.stringify(name)}, "arguments": `, after: '}}' },
-      )
+      return jsonCalls({
+        prefix: `${start}[`,
+        separator: ', ',
+        suffix: `]${end ?? ''}`,
+        before: (name) => `{"function": {"name": ${JSON.stringify(name)}, "arguments": `,
+        after: '}}',
+      })(tools, { parallel })
     },
   }
 }

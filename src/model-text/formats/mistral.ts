@@ -24,23 +24,19 @@ export const mistral: ToolFormat = {
   ],
   droppedTags: [{ tag: '</s>', position: 'anywhere', only: 'last' }],
   visibleTokens: ['[TOOL_CALLS]', '[ARGS]', '[CALL_ID]'],
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(
-      tools,
-      { prefix: '[TOOL_CALLS][', separator: ', ', suffix: ']', parallel },
-      { before: (name) => `{"name": ${JSON.stringify(name)}, "arguments": `, after: '}' },
-    ),
+  describeCalls: jsonCalls({
+    prefix: '[TOOL_CALLS][',
+    separator: ', ',
+    suffix: ']',
+    before: (name) => `{"name": ${JSON.stringify(name)}, "arguments": `,
+    after: '}',
+  }),
 }
 
 /** Mistral since then: `[TOOL_CALLS]NAME[ARGS]{…}`. */
 export const mistralNamed: ToolFormat = {
   ...mistral,
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(
-      tools,
-      { prefix: '[TOOL_CALLS]', separator: '[TOOL_CALLS]', suffix: '', parallel },
-      { before: (name) => `${name}[ARGS]`, after: '' },
-    ),
+  describeCalls: jsonCalls({ prefix: '[TOOL_CALLS]', separator: '[TOOL_CALLS]', before: (name) => `${name}[ARGS]` }),
 }
 
 function* readMistral(writer: CallWriter): Reading<boolean> {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/request.ts'
+import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 
 /** A schema, and the document that its references point into, if it is only a part of one. */
 type PlacedSchema = { readonly schema: JsonObject | boolean; readonly document?: JsonObject }
@@ -31,3 +31,6 @@ export type RequiredCalls = {
   readonly separator?: string
   readonly suffix: string
 }
+
+/** The calls of an answer with these tools. */
+export type DescribeCalls = (tools: readonly FunctionTool[], options: { readonly parallel: boolean }) => RequiredCalls

@@ -1,6 +1,6 @@
 import type { FunctionTool } from '../../contract/request.ts'
 import type { CallReader } from './call-writer.ts'
-import type { RequiredCalls } from './required-calls.ts'
+import type { DescribeCalls } from './required-calls.ts'
 
 /**
  * Where a tag counts: `anywhere`; anywhere except directly after a quote or a backtick (`unquoted`); at the beginning of a
@@ -53,7 +53,7 @@ export type ToolFormat = {
   /** Texts of special tokens that the engine must include in the raw text. */
   readonly visibleTokens: readonly string[]
   /** The canonical spelling of calls, which is always read back: grammars for required calls are made from it. */
-  describeCalls(tools: readonly FunctionTool[], options: { readonly parallel: boolean }): RequiredCalls
+  readonly describeCalls: DescribeCalls
 }
 
 /** The delimiters of answers that are rows of messages, and the meaning of headers. */
