@@ -292,7 +292,6 @@ describe('parts of the caller', () => {
         ],
         stream: false,
         ignored: [],
-        policy: { onHangUp: 'cancel' },
         nameOf: () => 'say',
         encodeResult: ({ choices }) => ({ shouted: textOf(choices[0]?.parts ?? []).toUpperCase() }),
         createStreamEncoder: () => ({ encode: () => '' }),

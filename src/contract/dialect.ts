@@ -36,7 +36,8 @@ export type DecodedCall = {
   readonly stream: boolean
   /** Unknown fields of the body, reported in `x-dragoman-ignored`. */
   readonly ignored: readonly string[]
-  readonly policy: CallPolicy
+  /** Absent: unchanged. */
+  readonly keepLoaded?: KeepLoaded
   /** The caller's name for a path in the first request: a field, or a path such as `messages[0].content[1]`. */
   nameOf(path: CanonicalPath): string
   /** Throws if the model that serves the call cannot do what it asks for; absent: nothing to check. */
@@ -50,14 +51,6 @@ export type DecodedCall = {
   /** A complete reply, as a JSON value. */
   encodeResult(result: GenerationResult): unknown
   createStreamEncoder(): StreamEncoder
-}
-
-/** How a call is run, apart from its reply. */
-type CallPolicy = {
-  /** `go-on`: the generation outlives its connection (background work). */
-  readonly onHangUp: 'cancel' | 'go-on'
-  /** Absent: unchanged. */
-  readonly keepLoaded?: KeepLoaded
 }
 
 /** How long the model stays loaded when idle after a call, and the field that says so. */

@@ -48,11 +48,11 @@ export function testFieldTable(tested: FieldTableCase): void {
 
   /** Everything that a body determines: the requests, how they are run and can be cancelled, and the encoded reply. */
   function observe(body: object): unknown {
-    const { requests, stream, ignored, policy, toStored, createStreamEncoder } = decode(body)
+    const { requests, stream, ignored, keepLoaded, toStored, createStreamEncoder } = decode(body)
     const encoder = createStreamEncoder()
     const cancelKeys = readCancelKeys({ headers: {}, body })
     const isStored = toStored !== undefined
-    return { requests, stream, ignored, policy, isStored, cancelKeys, frames: events.map((event) => encoder.encode(event)) }
+    return { requests, stream, ignored, keepLoaded, isStored, cancelKeys, frames: events.map((event) => encoder.encode(event)) }
   }
 
   beforeEach(() => {

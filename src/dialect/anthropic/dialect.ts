@@ -22,7 +22,6 @@ export function createAnthropicMessages({ sealerOf }: { readonly sealerOf: Seale
         requests: [request],
         stream,
         ignored,
-        policy: { onHangUp: 'cancel' },
         nameOf,
         encodeResult: (result) => encodeMessage(result, style),
         createStreamEncoder: () => createMessageEncoder(style),

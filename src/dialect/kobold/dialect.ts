@@ -26,7 +26,6 @@ export function createKobold({ streams, watch }: KoboldOptions): Dialect {
         requests,
         stream: streams,
         ignored,
-        policy: { onHangUp: 'cancel' },
         nameOf,
         ...(observe !== undefined && { observe }),
         encodeResult,

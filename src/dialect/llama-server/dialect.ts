@@ -19,7 +19,6 @@ function dialectOf(decode: (body: unknown, id: string) => DecodedLlamaCompletion
         requests,
         stream,
         ignored,
-        policy: { onHangUp: 'cancel' },
         nameOf,
         encodeResult: (result) => encodeResult(result, decoded),
         createStreamEncoder: () => withRunningTimings(createStreamEncoder(decoded), decoded.timingsPerToken),

@@ -37,7 +37,6 @@ export const stackDialects = {
 function createDialect({ decode, encodeResult, createStreamEncoder }: Parts): Dialect {
   return withProviderData({
     decode: ({ body }, { id, serverTools }) => ({
-      policy: { onHangUp: 'cancel' },
       encodeResult,
       createStreamEncoder,
       ...decode(body, id, serverTools),

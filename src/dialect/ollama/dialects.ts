@@ -25,7 +25,7 @@ function createDialect(decode: Decode): Dialect {
         requests: [request],
         stream: isStreamed,
         ignored,
-        policy: { onHangUp: 'cancel', ...(keepLoaded !== undefined && { keepLoaded }) },
+        ...(keepLoaded !== undefined && { keepLoaded }),
         nameOf,
         checkStart: (start) => checkThinking(start, style),
         encodeResult: (result) => encodeResult(result, style, clock),

@@ -46,7 +46,6 @@ export function createOpenaiChat({ reasoningFields, usageTimes, systemFingerprin
         requests: [request],
         stream,
         ignored,
-        policy: { onHangUp: 'cancel' },
         nameOf,
         ...(kept !== undefined && {
           toStored: (result) => toStored(kept, { id, requestId, createdAtMs, completion: encode(result) }),

@@ -37,7 +37,6 @@ export function createOpenaiCompletions({ systemFingerprint, usageTimes }: Opena
         requests,
         stream,
         ignored,
-        policy: { onHangUp: 'cancel' },
         nameOf,
         encodeResult: (result) => encodeResult(result, headOf(result.start), style),
         createStreamEncoder: () => withRunningTimings(createChunkEncoder(headOf, { ...style, includeUsage }), timingsPerToken),

@@ -14,7 +14,6 @@ export const openaiDecisions: Dialect = {
       stream: false,
       ignored,
       nameOf,
-      policy: { onHangUp: 'cancel' },
       encodeResult: (result) => encodeDecisions(decoded, result),
       createStreamEncoder: () => {
         throw new Error('decisions are not streamed')

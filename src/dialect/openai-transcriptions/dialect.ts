@@ -18,7 +18,6 @@ export function createOpenaiTranscriptions(task: SpeechTask): Dialect {
         requests,
         stream,
         ignored,
-        policy: { onHangUp: 'cancel' },
         nameOf,
         ...(style.format === 'text' && !stream && { resultType: 'text/plain; charset=utf-8' }),
         encodeResult: (result) => encodeResult(result, { ...style, task }),

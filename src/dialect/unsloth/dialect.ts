@@ -36,7 +36,6 @@ export const unslothGenerate: Dialect = {
       requests: [toRequest(wire, id)],
       stream: true,
       ignored,
-      policy: { onHangUp: 'cancel' },
       nameOf: (path) => path.join('.').replace(/^prompt\.messages/, 'messages'),
       encodeResult: () => {
         throw new Error('this route always streams')

@@ -32,8 +32,7 @@ const finish: EngineEvent = { type: 'finish', choice: 0, reason: 'stop' }
 type Body = { readonly say: string; readonly stream?: boolean; readonly model?: string }
 
 /** A protocol unlike OpenAI's: other fields, envelopes, statuses and frames. */
-function createOwnDialect(parts: Partial<Dialect & Pick<DecodedCall, 'policy'>> = {}): Dialect {
-  const { policy = { onHangUp: 'cancel' }, ...overrides } = parts
+function createOwnDialect(overrides: Partial<Dialect> = {}): Dialect {
   let count = 0
   return {
     decode({ body, headers }, { id }) {
@@ -43,7 +42,6 @@ function createOwnDialect(parts: Partial<Dialect & Pick<DecodedCall, 'policy'>> 
         requests: [{ ...plainRequest, id, model, prompt: { type: 'text', text: say } }],
         stream,
         ignored: [],
-        policy,
         nameOf: ([root]) => (root === 'prompt' ? 'say' : `own ${root}`),
         encodeResult: ({ start, choices }) => ({ from: start.model, said: choices[0]?.parts, to: headers['x-own'] ?? null }),
         createStreamEncoder: () => ({
@@ -283,7 +281,7 @@ describe('the opening of a stream', () => {
 
 describe('a client that disconnects', () => {
   /** A generation that emits one word, then waits for the gate. */
-  function openHeld(onHangUp: 'cancel' | 'go-on') {
+  function openHeld() {
     const records: GenerationRecord[] = []
     const held = { ended: false, signal: undefined as AbortSignal | undefined }
     const gate = createGate()
@@ -297,7 +295,7 @@ describe('a client that disconnects', () => {
       for (const event of [finish, usage]) await emit(event)
       held.ended = true
     })
-    const server = open(createOwnDialect({ policy: { onHangUp } }), { engine, record: (ended) => void records.push(ended) })
+    const server = open(createOwnDialect(), { engine, record: (ended) => void records.push(ended) })
     return { ...server, held, gate, records }
   }
 
@@ -313,36 +311,12 @@ describe('a client that disconnects', () => {
     await expect.poll(() => deps.metrics.render()).toContain('{route="/own/say",status="499"} 1')
   }
 
-  test.each([true, false])('cancels its generation if the policy says so (stream: %j)', async (stream) => {
-    const server = openHeld('cancel')
+  test.each([true, false])('cancels its generation (stream: %j)', async (stream) => {
+    const server = openHeld()
     await hangUp(server, stream, server.held)
     await expect.poll(() => server.records).toMatchObject([{ outcome: 'cancelled', model: 'org/fake' }])
     expect(server.held.ended).toBe(false)
     expect(await server.deps.metrics.render()).toContain('dragoman_cancellations_total{reason="client-gone"} 1')
-  })
-
-  test.each([true, false])('leaves its generation running if the policy says so (stream: %j)', async (stream) => {
-    const server = openHeld('go-on')
-    const { held, gate, records, deps, scheduler, logLines } = server
-    await hangUp(server, stream, held)
-    expect(held.signal?.aborted).toBe(false)
-    expect(scheduler.load.busy).toBe(1)
-    expect(deps.cancellations.list()).toEqual([{ id: 'own-1', owner: 'anyone', model: 'org/fake' }])
-    gate.open()
-    await expect.poll(() => records).toMatchObject([{ id: 'own-1', outcome: 'ok', usage: { outputTokens: 2 } }])
-    expect(held.ended).toBe(true)
-    await expect.poll(() => deps.cancellations.size).toBe(0)
-    expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
-    expect(await deps.metrics.render()).not.toContain('reason="client-gone"')
-    expect(logLines.filter((line) => JSON.parse(line).level >= 40)).toEqual([])
-  })
-
-  test('leaves a generation running that can still be cancelled', async () => {
-    const server = openHeld('go-on')
-    await hangUp(server, true, server.held)
-    expect(server.deps.cancellations.cancelWhere({ model: 'org/fake', owner: 'anyone' }, 'requested')).toBe(1)
-    await expect.poll(() => server.records).toMatchObject([{ outcome: 'cancelled' }])
-    expect(server.scheduler.load.busy).toBe(0)
   })
 })
 

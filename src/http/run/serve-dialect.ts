@@ -59,9 +59,9 @@ export function createDialectHandler(
       if (request.pinsPrompt === true) call = withPinnedPrompts(call)
       refuseWithoutStore(call, deps.store)
       if (call.stream) kept = deps.streams?.open(request.headers['x-conversation-id'], { owner: caller.principal.id, handle })
-      if (call.policy.onHangUp === 'go-on' || kept !== undefined) detach()
+      if (kept !== undefined) detach()
       if (hasLargeBody(request)) await nextTurn()
-      const keeping = keepLoaded(call.policy.keepLoaded, caller.principal)
+      const keeping = keepLoaded(call.keepLoaded, caller.principal)
       caller.watch?.asked(call.requests[0].model)
       const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model, isStreamed: call.stream }
       request.generation = facts

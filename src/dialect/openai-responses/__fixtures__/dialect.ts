@@ -19,7 +19,6 @@ export const responsesDialect: Dialect = {
       requests: [request],
       stream,
       ignored,
-      policy: { onHangUp: 'cancel' },
       nameOf,
       encodeResult: () => ({}),
       createStreamEncoder,
