@@ -199,7 +199,7 @@ class RemoteEngine implements Engine {
     const inputTokens = needsCount(request, session.replicas.upstreams)
       ? await countInput(request, (call) => this.#ask(signal, call, request.callerKeys), signal)
       : undefined
-    const counted = { request, model: id, inputTokens }
+    const counted = { request, model: id, inputTokens, chatTemplate }
     // Checked before a slot is taken, so that a request that no replica supports is refused immediately.
     const checked = await checkRequest(counted, session)
     return {

@@ -8,7 +8,7 @@ import { affinityKeys } from './fleet/affinity/prefix-affinity.ts'
 import { type GenerationDeps, generateReply, type ReplyPlan, type ReplySink } from './generate-reply.ts'
 import type { CountedRequest } from './servers/check-upstream.ts'
 
-export type PreparedRequest = CountedRequest & { readonly checked: CheckedRequest }
+export type PreparedRequest = CountedRequest & Pick<ReplyPlan, 'chatTemplate'> & { readonly checked: CheckedRequest }
 
 /** Generates all choices in one reply, or in separate replies if the replica makes one choice per request. */
 export function generateChoices(deps: GenerationDeps, prepared: PreparedRequest, sink: ReplySink): Promise<unknown> {

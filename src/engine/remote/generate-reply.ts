@@ -15,6 +15,7 @@ import type { ReplicaAttempt } from './fleet/attempts/movable-attempt.ts'
 import { type AttemptResult, type ReplicaTask, type RetryDeps, tryReplicas } from './fleet/attempts/try-replicas.ts'
 import { type ReplyFacts, replyFacts } from './fleet/attempts/watch-attempt.ts'
 import type { Progress } from './fleet/retry/retry-rule.ts'
+import type { OwnPrompts } from './own-prompts.ts'
 import { clientOf } from './servers/call-headers.ts'
 import { type CountedRequest, checkUpstream, type SentRequest } from './servers/check-upstream.ts'
 import { loadRequestHeaders, reportInHeaders } from './servers/load-report.ts'
@@ -35,6 +36,7 @@ export type GenerationDeps = RetryDeps & {
   readonly hasAffinity: boolean
   readonly client: UpstreamClient
   readonly grammars: Pick<GrammarCompiler, 'compile'>
+  readonly prompts: Pick<OwnPrompts, 'learnsFrom' | 'continuedAsText'>
   /** The headers that tell this replica where a request comes from. */
   headersOf(
     request: Pick<GenerationRequest, 'origin'> & Partial<Pick<GenerationRequest, 'prompt' | 'forwarded'>>,
@@ -44,6 +46,8 @@ export type GenerationDeps = RetryDeps & {
 
 /** One upstream request, with its repetitions and continuations on other replicas. */
 export type ReplyPlan = CountedRequest & {
+  /** The template that the server reports. */
+  readonly chatTemplate: string | undefined
   /** The number of the reply's first choice. */
   readonly firstChoice: number
   readonly affinityKeys: readonly AffinityKey[]
@@ -89,6 +93,8 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   readonly signal: AbortSignal
   readonly isAuxiliary = false
   #reader: ReplyReader | undefined
+  /** A server could not parse what the model wrote: it gets what is left as text. */
+  #isUnread = false
   #reply: ReplyBody | undefined
 
   constructor(deps: GenerationDeps, plan: ReplyPlan, sink: ReplySink) {
@@ -194,12 +200,16 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       checkUpstream(plan, upstream)
       return requestBody(plan.request, upstream, this.#deps.grammars)
     }
-    const request = remaining(plan.request, reader, upstream)
-    if (request === undefined) throw cannotContinue(upstream)
-    // The reply so far has become a part of the prompt.
-    const promptTokens = inputTokens === undefined ? undefined : inputTokens + reader.outputTokens
-    checkUpstream({ ...plan, request, inputTokens: promptTokens }, upstream)
-    return requestBody(request, upstream, this.#deps.grammars)
+    const rest = remaining(plan.request, reader, upstream)
+    if (rest === undefined) throw cannotContinue(upstream)
+    const { prompts, grammars } = this.#deps
+    const bodyOf = (request: SentRequest) => {
+      // The reply so far has become a part of the prompt.
+      const promptTokens = inputTokens === undefined ? undefined : inputTokens + reader.outputTokens
+      checkUpstream({ ...plan, request, inputTokens: promptTokens }, upstream)
+      return requestBody(request, upstream, grammars)
+    }
+    return this.#isUnread ? prompts.continuedAsText(rest, plan.chatTemplate, this.signal).then(bodyOf) : bodyOf(rest)
   }
 
   async #send(replica: ReplicaAttempt, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<ReplyBody> {
@@ -233,6 +243,8 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     try {
       return await readStream(reply, take, () => reader.isCut)
     } catch (error) {
+      const { request, chatTemplate } = this.#plan
+      this.#isUnread ||= reader.hasBegun && this.#deps.prompts.learnsFrom(request, chatTemplate, error)
       // After the finish reason, at most the usage is missing.
       if (this.signal.aborted || !(error instanceof UpstreamError) || !reader.isFinished) throw error
       return { saidDone: false }

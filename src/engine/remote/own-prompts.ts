@@ -100,7 +100,7 @@ export class OwnPrompts {
   /**
    * Whether the error means that a server could not render this request or parse its reply, so that it should be sent as text: the next
    * `isSentAsText` of it is true. After an output that the server could not parse, similar requests are sent as text too: a server may
-   * notice only after a part of the output has reached the client, and then the reply is lost.
+   * notice only after a part of the output has reached the client, and then not every reply can go on.
    */
   learnsFrom({ id, prompt }: Pick<GenerationRequest, 'id' | 'prompt'>, reported: string | undefined, error: unknown): boolean {
     const isKnown = reported !== undefined || this.#known !== undefined
@@ -163,6 +163,12 @@ export class OwnPrompts {
       turnEnds: turnEndsOf(template, format.turnEnds ?? []),
       specialTexts: specialTextsOf(template),
     }
+  }
+
+  /** A request that continues a reply, as text; unchanged where it is one. */
+  async continuedAsText(request: GenerationRequest, reported: string | undefined, signal: AbortSignal): Promise<SentRequest> {
+    const { prompt } = request
+    return prompt.type === 'chat' ? sentAsText(request, await this.write({ ...request, prompt }, reported, signal)) : request
   }
 
   /**
