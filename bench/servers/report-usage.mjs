@@ -5,3 +5,6 @@ process.on('message', () => {
   process.send?.({ cpuMicros: user + system, rssBytes: process.memoryUsage.rss() })
 })
 process.on('disconnect', () => process.exit(0))
+
+// It must not keep a server alive that has ended.
+process.channel?.unref()

@@ -31,23 +31,23 @@ function open({ id = 0, bytes = 1000 } = {}) {
 }
 
 test('a prompt is cut in front of its last message, and near its end', () => {
-  expect(open().points.stopsOf({ tokens: 1400, lastMessage: 1288 }, 0)).toEqual([1288, 1396])
+  expect(open().points.stopsOf({ tokens: 1400, lastMessage: { start: 1288, isOfUser: false } }, 0)).toEqual([1288, 1396])
   expect(open().points.stopsOf({ tokens: 1400, lastMessage: undefined }, 0)).toEqual([1396])
 })
 
 test('a prompt is cut where the last one diverged from the sequence', () => {
   const { points } = open()
   expect(points.restore(900)).toBe(0)
-  expect(points.stopsOf({ tokens: 1400, lastMessage: 1288 }, 0)).toEqual([900, 1288, 1396])
-  expect(points.stopsOf({ tokens: 1400, lastMessage: 1288 }, 1300)).toEqual([1396])
+  expect(points.stopsOf({ tokens: 1400, lastMessage: { start: 1288, isOfUser: false } }, 0)).toEqual([900, 1288, 1396])
+  expect(points.stopsOf({ tokens: 1400, lastMessage: { start: 1288, isOfUser: false } }, 1300)).toEqual([1396])
 })
 
 test('a checkpoint that spares few tokens is not taken', () => {
   const { points, takeAt } = open()
-  expect(points.stopsOf({ tokens: 30, lastMessage: 20 }, 0)).toEqual([])
+  expect(points.stopsOf({ tokens: 30, lastMessage: { start: 20, isOfUser: false } }, 0)).toEqual([])
   takeAt(1280)
-  expect(points.stopsOf({ tokens: 1400, lastMessage: 1288 }, 1280)).toEqual([1396])
-  expect(points.stopsOf({ tokens: 1400, lastMessage: 1380 }, 1280)).toEqual([1380])
+  expect(points.stopsOf({ tokens: 1400, lastMessage: { start: 1288, isOfUser: false } }, 1280)).toEqual([1396])
+  expect(points.stopsOf({ tokens: 1400, lastMessage: { start: 1380, isOfUser: false } }, 1280)).toEqual([1380])
 })
 
 test('the newest checkpoint that a prompt shares is restored', () => {
@@ -116,4 +116,20 @@ test('of a long prompt, the beginning of its last message is kept, and not where
   expect(points.saved.map(({ last }) => last + 1)).toEqual([24_000, 24_200, 24_600, 24_800])
   points.forgetFrom(24_100)
   expect(points.restore(24_100)).toBe(24_000)
+})
+
+test('after many calls of tools, the point where the answer to the question began is kept', () => {
+  const { points, takeAt, lengths } = open({ bytes: 60 })
+  takeAt(1000, 1400)
+  const lastMessage = { start: 2000, isOfUser: true }
+  expect(points.stopsOf({ tokens: 2100, lastMessage }, 1400)).toEqual([2000, 2096])
+  takeAt(2000, 2096)
+  for (let tokens = 3000; tokens < 9000; tokens += 500) {
+    points.stopsOf({ tokens, lastMessage: { start: tokens - 50, isOfUser: false } }, tokens - 100)
+    takeAt(tokens - 50, tokens)
+  }
+  expect(points.saved.map(({ last }) => last + 1)).toEqual([1000, 1400, 2096, 8450, 8500])
+  points.forgetFrom(2100)
+  expect(points.restore(2100)).toBe(2096)
+  expect(lengths.get(0)).toBe(2096)
 })

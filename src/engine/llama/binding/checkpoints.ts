@@ -21,9 +21,11 @@ type Placed = { readonly at: number; readonly tokens: number }
 export type Stops = {
   /** The length of the prompt. */
   readonly tokens: number
-  /** The tokens in front of the last message, if known. */
-  readonly lastMessage: number | undefined
+  readonly lastMessage: LastMessage | undefined
 }
+
+/** `start`: the tokens in front of it, if known. */
+export type LastMessage = { readonly start?: number | undefined; readonly isOfUser: boolean }
 
 /** The memory that all checkpoints of a context share. Those of the sequence that has been idle longest go first. */
 export class CheckpointRoom {
@@ -60,6 +62,8 @@ export class Checkpoints {
   #draft: Checkpoint | undefined
   /** Where the last prompt diverged from the sequence without a checkpoint nearby. */
   #missed = 0
+  /** The length of the last prompt that ended with a question. Templates that drop thoughts change what follows with the next question. */
+  #asked = 0
 
   /** `positionOf`: where pictures have a grid, the positions of tokens are not their numbers. */
   constructor(
@@ -82,10 +86,11 @@ export class Checkpoints {
    * precedes; in front of the last message, which may be replaced; and near the end, for a repeated prompt, or for the next turn of a
    * template that rewrites answers.
    */
-  stopsOf({ tokens, lastMessage = 0 }: Stops, from: number): readonly number[] {
+  stopsOf({ tokens, lastMessage }: Stops, from: number): readonly number[] {
+    if (lastMessage?.isOfUser === true) this.#asked = tokens
     const stops: number[] = []
     let before = (this.#taken.at(-1)?.last ?? -1) + 1
-    for (const at of [this.#missed, lastMessage, tokens - 4].sort((a, b) => a - b)) {
+    for (const at of [this.#missed, lastMessage?.start ?? 0, tokens - 4].sort((a, b) => a - b)) {
       if (at <= from || at >= tokens - 1 || at - before < leastDistance) continue
       stops.push(at)
       before = at
@@ -93,16 +98,21 @@ export class Checkpoints {
     return stops
   }
 
-  /** The checkpoints worth most: the first two where something begins, which other conversations share, and the newest two. */
+  /**
+   * The checkpoints worth most: the first two where something begins, which other conversations share, the one where the answer to the last
+   * question begins, and the newest two.
+   */
   get saved(): readonly Checkpoint[] {
     const first = this.#taken.filter(({ isBetween }) => isBetween !== true).slice(0, 2)
+    const answer = this.#taken.findLast(({ last }) => last < this.#asked)
     const newest = this.#taken.slice(-2)
-    return this.#taken.filter((checkpoint) => first.includes(checkpoint) || newest.includes(checkpoint))
+    return this.#taken.filter((checkpoint) => [...first, answer, ...newest].includes(checkpoint))
   }
 
   /** Those of a stored state take the place of what there is. */
   hold(checkpoints: readonly Checkpoint[]): void {
     this.#taken = []
+    this.#asked = 0
     this.#draft = undefined
     for (const checkpoint of checkpoints) if (this.#room.take(this, checkpoint.state.length)) this.#taken.push(checkpoint)
   }
@@ -174,6 +184,7 @@ export class Checkpoints {
 
   copyFrom(other: Checkpoints | undefined): void {
     this.#taken = other === undefined ? [] : [...other.#taken]
+    this.#asked = other === undefined ? 0 : other.#asked
     this.#draft = undefined
   }
 

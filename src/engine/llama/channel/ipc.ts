@@ -17,6 +17,8 @@ import { workerReplySchema, workerRequestSchema } from './worker-requests.ts'
 const isTagged = (value: unknown): boolean => isObject(value) && 'type' in (value as object)
 const templateChoiceSchema = z.custom<TemplateChoice>(isTagged)
 const requestTemplateSchema = z.custom<RequestTemplate>(isTagged)
+/** `start`: the tokens in front of it, where the template shows where it begins. */
+const lastMessageSchema = z.object({ start: z.int().nonnegative().optional(), isOfUser: z.boolean() })
 const gpuLayersSchema = z.union([z.int().nonnegative(), z.enum(['auto', 'max'])])
 
 const draftCounts = { proposed: z.int(), accepted: z.int() }
@@ -164,8 +166,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     /** Its media, with the bytes of each. */
     slices: slicesSchema.exactOptional(),
     media: z.custom<readonly MediaBytes[]>(Array.isArray).exactOptional(),
-    /** The tokens in front of the last message, as `prepared` has them. */
-    lastMessage: z.int().nonnegative().optional(),
+    /** As `prepared` has it. */
+    lastMessage: lastMessageSchema.optional(),
     /** Who may get what it leaves in slots, and in the store of prefixes. */
     owner: z.string(),
     /** For each choice. 0: only the prompt is read. Absent: the rest of the context. */
@@ -246,8 +248,8 @@ const reportSchema = z.discriminatedUnion('type', [
     id: z.string(),
     tokens: tokensSchema,
     slices: slicesSchema.exactOptional(),
-    /** The tokens in front of the last message, where the slots need to know, and the template shows where it begins. */
-    lastMessage: z.int().nonnegative().optional(),
+    /** Where the slots need to know. */
+    lastMessage: lastMessageSchema.optional(),
     templateMs: z.number(),
     format: outputFormatSchema.optional(),
     /** Whether reasoning comes before a constrained output. */

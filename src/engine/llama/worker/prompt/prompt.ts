@@ -49,7 +49,13 @@ export async function preparePrompt(loaded: WorkerModel, command: PrepareCommand
   return {
     tokens,
     ...(placed !== undefined && { slices: placed.slices }),
-    lastMessage: loaded.context.forgets ? lastMessageOf(tokens, { rendered, placed, marked }, loaded) : undefined,
+    ...(loaded.context.forgets &&
+      prompt.type === 'chat' && {
+        lastMessage: {
+          start: lastMessageStartOf(tokens, { rendered, placed, marked }, loaded),
+          isOfUser: prompt.messages.at(-1)?.role === 'user',
+        },
+      }),
     templateMs,
     format: requestFormat(loaded.format, prompt, reasoning === 'open'),
     reasoningFront: reasoningFront(command.reasoning, reasoning, loaded.thinksByDefault),
@@ -118,7 +124,7 @@ type RenderedTokens = {
 }
 
 /** The tokens in front of the last message, where the template shows where it begins. */
-function lastMessageOf(
+function lastMessageStartOf(
   tokens: Uint32Array,
   { rendered: { traced }, placed, marked }: RenderedTokens,
   { model, vocabulary }: Pick<WorkerModel, 'model' | 'vocabulary'>,

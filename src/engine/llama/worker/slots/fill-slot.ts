@@ -1,4 +1,5 @@
 import type { CacheTier } from '../../../../contract/usage.ts'
+import type { LastMessage } from '../../binding/checkpoints.ts'
 import type { Span } from '../../binding/spans.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import { readAll, type SequenceReading } from '../rounds/prefill.ts'
@@ -20,8 +21,8 @@ type Filling = {
   /** Other slots, whose tokens may be copied if they are the owner's. */
   readonly others: Iterable<Slot>
   readonly store: PrefixStore | undefined
-  /** Where the last message of the prompt begins, if known. */
-  readonly lastMessage: number | undefined
+  /** Of the prompt, for a context that forgets. */
+  readonly lastMessage: LastMessage | undefined
 }
 
 /** The number of tokens that a slot need not compute, and where they were. */
