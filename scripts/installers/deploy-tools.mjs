@@ -1,4 +1,4 @@
-// npm run deploy-tools: installs what judges the files of deploy/ for the tests, unless it is there: 12 MB. Prints its folder.
+// npm run deploy-tools: installs what judges the files of deploy/ for the tests, unless it is there: 70 MB. Prints its folder.
 import { join } from 'node:path'
 import { root } from '../commands.mjs'
 import { ensureNode } from '../node.mjs'
