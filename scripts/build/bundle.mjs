@@ -1,5 +1,5 @@
-// Bundles what is built of our modules, for the processes that start most often: reading a few files takes less time than finding a thousand.
-// The packages that they import stay apart. Without Vite (an install for production) nothing is bundled, and processes begin with the modules.
+// Bundles what is built of our modules, with the packages that they import, for the processes that start most often: reading a few files takes less
+// time than finding a thousand. Without Vite (an install for production) nothing is bundled, and processes begin with the modules.
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +14,9 @@ const programs = {
   'server-worker': 'cli/worker.js',
   'llama-worker': 'engine/llama/worker/worker.js',
 }
+
+/** Packages that stay apart: native ones, and one of 2 MB that few processes need. */
+const apart = ['koffi', 'node-llama-cpp', 'unpdf']
 
 export function removeBundles() {
   rmSync(target, { recursive: true, force: true })
@@ -32,7 +35,7 @@ export async function bundlePrograms() {
     root,
     logLevel: 'error',
     plugins: [atTheirPlaces],
-    ssr: { external: true },
+    ssr: { noExternal: true, external: apart },
     build: {
       ssr: true,
       outDir,
@@ -51,8 +54,8 @@ const atTheirPlaces = {
   // Packing bundles it with its packages.
   resolveId: (id) => (id.endsWith('/protocol.js') ? { id: '../tools/mcp/protocol.js', external: 'relative' } : undefined),
   transform(code, id) {
-    if (!code.includes('import.meta.url')) return
     const path = relative(dist, id).replaceAll(sep, '/')
+    if (path.startsWith('..') || !code.includes('import.meta.url')) return
     return { code: code.replaceAll('import.meta.url', `new URL('../${path}', import.meta.url).href`) }
   },
 }

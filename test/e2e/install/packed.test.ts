@@ -38,8 +38,8 @@ describe.skipIf(packedNpmCache === undefined)(`the packed package, installed by 
     await run('npm', ['install', ...place, shared.tarball], machine(oldest))
   })
 
-  test('is 72 MB with its dependencies', () => {
-    expect(sizeOnDisk(join(home, 'global'))).toBeLessThan(72e6)
+  test('is 78 MB with its dependencies', () => {
+    expect(sizeOnDisk(join(home, 'global'))).toBeLessThan(78e6)
   })
 
   // CI tries the oldest, `npm run nightly` all.
