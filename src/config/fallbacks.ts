@@ -3,7 +3,6 @@ import { didYouMean } from '../registry/names/near-name.ts'
 
 type WithFallback = ModelNames & { readonly fallback?: readonly string[]; readonly mirror?: { readonly to: string } }
 
-/** An invalid name, and its path inside its model. */
 type NameProblem = { readonly index: number; readonly path: readonly (string | number)[]; readonly message: string }
 
 /** Finds models that name themselves as fallback or mirror, and fallbacks that are named twice. */

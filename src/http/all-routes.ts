@@ -45,7 +45,6 @@ import { addTemplateRoutes } from './routes/routes-templates.ts'
 import { addTokenRoutes } from './routes/routes-tokens.ts'
 import type { ServerDeps } from './run/deps.ts'
 
-/** The dependencies of all routes together. */
 type RouteDeps = ServerDeps &
   OpenaiDialects &
   ResponsesParts & {

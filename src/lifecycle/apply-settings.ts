@@ -6,7 +6,6 @@ import { field } from '../contract/field.ts'
 import { type LoadSettings, type Speculation, speculations } from '../contract/server/lifecycle.ts'
 import { type Source, sourceFileName } from '../registry/names/sources.ts'
 
-/** The files that settings refer to: the written template, and the sources of the draft model. */
 type SettingFiles = {
   readonly chatTemplate?: string
   readonly draft?: readonly Source[]

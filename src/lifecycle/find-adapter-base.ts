@@ -8,7 +8,6 @@ import { readAdapterBase } from '../registry/gguf/adapter-base.ts'
 import { sourceFileName } from '../registry/names/sources.ts'
 import { hasFiles } from './fetch-files.ts'
 
-/** An adapter's file, and the model that it was made for. */
 type AdapterOfBase = { readonly path: string; readonly base: ConfiguredModel }
 
 /**

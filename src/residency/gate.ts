@@ -1,7 +1,6 @@
 import type { LoadPlace, Scheduler } from '../contract/scheduler.ts'
 import type { Claim } from './claim.ts'
 
-/** A gate's access to the rules. */
 type GateKeeper = {
   /** The claim may already be granted. */
   claim(): Claim

@@ -6,7 +6,6 @@ import { threadModule } from './thread-module.ts'
 import { ThreadPool } from './thread-pool.ts'
 import { resultOf, type ThreadReply } from './thread-reply.ts'
 
-/** A chat template to render with. */
 type PromptTemplate = TemplateTokens & {
   readonly source: string
   /** The name of the format of calls; absent: the template's. */

@@ -15,7 +15,6 @@ type Member = {
   metrics: MetricList
 }
 
-/** The worker's end of the primary state. */
 type PrimaryPort = {
   /** Returns whether the message was one for the primary state. */
   take(message: unknown): boolean

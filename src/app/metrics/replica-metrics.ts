@@ -119,7 +119,6 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
   }
 }
 
-/** The servers and their current state. */
 function addServerGauges(registry: Registry, readLoad: ReadLoad, tallies: ReplicaTallies): void {
   /** The sum of a number over the servers behind each label. */
   function* sums(read: (report: ServerReport) => number): Iterable<readonly [Labels, number]> {
@@ -180,7 +179,6 @@ function addServerGauges(registry: Registry, readLoad: ReadLoad, tallies: Replic
   )
 }
 
-/** What became of the attempts at the servers. */
 function addAttemptTotals(registry: Registry, tallies: ReplicaTallies): void {
   const addTotal = (declaration: Omit<Declaration, 'labelNames'>, read: (tally: ReplicaTally) => number) =>
     addMetric(registry, { type: 'counter', labelNames: names, ...declaration }, function* () {

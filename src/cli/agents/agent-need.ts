@@ -26,7 +26,6 @@ export function needOf({
   return { first, reserved, tokens: Math.max(2 * first + reserved, shortestContext) }
 }
 
-/** The facts of a model that decide whether it has room for an agent. */
 type ModelRoom = {
   readonly contextLength: number
   readonly trained: number

@@ -7,7 +7,6 @@ import type { ChatContent } from '../servers/client.ts'
 
 type Folders = { readonly base: string; readonly userHome: string }
 
-/** The content of a message, and notes for its writer. */
 type WithImages = { readonly content: ChatContent; readonly notes: readonly string[] }
 
 /** A path in quotes, as in a shell, or with `\ `, as terminals paste a dropped file. */

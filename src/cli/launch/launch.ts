@@ -125,7 +125,6 @@ async function startPlace(agent: Agent, { model, loadConfig }: LaunchOptions): P
   return { server: address, model: named.id, card, close }
 }
 
-/** The first of the user's own models, if any. */
 function findOwn({ models }: LoadedConfig): ConfiguredModel | undefined {
   const own = models.filter(({ id }) => id !== builtinModel.id && id !== defaultModel.id)
   return own.find(({ aliases }) => aliases.includes('default')) ?? own[0]

@@ -33,7 +33,6 @@ export async function startForAgent(agent: Agent, config: LoadedConfig, model: C
   }
 }
 
-/** The settings that give the model the room that the agent needs. */
 async function settingsFor(
   agent: Agent,
   config: LoadedConfig,

@@ -7,7 +7,6 @@ import { resolveName } from '../servers/resolve-name.ts'
 /** Loads the configuration, with additional model sources. */
 export type LoadModels = (sources: readonly string[]) => Promise<LoadedConfig>
 
-/** A model named in a command. */
 type WantedModel = {
   readonly model: ModelConfig
   readonly config: LoadedConfig

@@ -1,6 +1,5 @@
 import { printableProse } from '../../app/log/printable.ts'
 
-/** A stream to write to, such as standard output. */
 type Output = { write(text: string): unknown; readonly isTTY?: boolean }
 
 /** Shows one answer while it is streamed. */

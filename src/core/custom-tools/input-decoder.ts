@@ -34,7 +34,6 @@ const shortEscapes: Readonly<Record<string, string>> = {
 export class InputDecoder {
   #mode: Mode = 'opening'
   #tokensRead = 0
-  /** The arguments so far. */
   #arguments = ''
   /** Unread input: the beginning of a token or of an escape. */
   #rest = ''
@@ -93,7 +92,6 @@ export class InputDecoder {
     this.#mode = 'string'
   }
 
-  /** Reads as far as possible. */
   #read(): string {
     switch (this.#mode) {
       case 'opening':

@@ -17,7 +17,6 @@ export type FairSchedulerOptions = {
   onGranted?(lane: Lane, waitedMs: number): void
 }
 
-/** A request that waits for a slot. */
 type Waiter = { grant(): void; refuse(error: AppError): void }
 
 /** Grants a model's slots as `Decisions` says; see there for the rules. */

@@ -3,7 +3,6 @@ import { AppError } from '../../contract/errors.ts'
 import { field } from '../../contract/field.ts'
 import type { ChatPrompt, GenerationRequest, Message, TurnPlaceholders } from '../../contract/request.ts'
 
-/** The texts around turns, as a chat template writes them. */
 type TurnTexts = { readonly [Place in keyof TurnPlaceholders]: string }
 
 /** KoboldCpp's for a model without a template. */

@@ -9,7 +9,6 @@ import type { AnswerDeps } from '../tool-loop/deps.ts'
 import { withServerTools } from '../tool-loop/first-prompt.ts'
 import { asEnginesGetIt, withTokenizerFor } from './use-tokenizer.ts'
 
-/** The tokens of a prompt; an estimate without a usable tokenizer. */
 type TokenCount = { readonly inputTokens: number; readonly isEstimate: boolean }
 
 /** A conversation, and its server tools. */

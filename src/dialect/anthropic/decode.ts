@@ -26,7 +26,6 @@ const messageIndex = indexFields(messageFields)
 const countIndex = indexFields(countFields)
 const unknownInside = unknownKeys(messageSchema)
 
-/** A Messages request in canonical form, and the options of its reply. */
 type DecodedMessage = {
   readonly request: GenerationRequest
   readonly stream: boolean

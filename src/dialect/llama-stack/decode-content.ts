@@ -3,7 +3,6 @@ import type { ContentPart } from '../../contract/request.ts'
 import { mediaByUrl, mediaInBase64 } from '../wire/media-part.ts'
 import type { WireContent, WireItem } from './schema.ts'
 
-/** The parts of a content, and their original places. */
 type DecodedContent = { readonly parts: readonly ContentPart[]; readonly paths: readonly string[] }
 
 /** Decodes interleaved content. Throws for an image without a source. */

@@ -6,7 +6,6 @@ import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { flag } from '../wire/wire-types.ts'
 
-/** A request with MLC-LLM's `debug_config`. */
 type DebuggedRequest = {
   /** The request without it, in the form of other protocols' clients. */
   readonly body: Readonly<Record<string, unknown>>

@@ -26,7 +26,6 @@ export const embeddingRequestSchema = looseObject({
 
 type EncodingFormat = 'float' | 'base64'
 
-/** An embedding request in canonical form, and the encoding of its reply. */
 type DecodedEmbeddings = {
   readonly request: EmbedRequest
   readonly format: EncodingFormat

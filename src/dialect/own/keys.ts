@@ -48,7 +48,6 @@ export const newKeyFields: readonly Field[] = [
 ]
 const index = indexFields(newKeyFields)
 
-/** The names of limits on the wire. */
 const limitFields = {
   requests_per_minute: 'requestsPerMinute',
   tokens_per_minute: 'tokensPerMinute',

@@ -63,7 +63,6 @@ const saveTimeoutMs = 20_000
 
 const noModalities = { image: false, audio: false, video: false }
 
-/** A request as the worker has prepared it. */
 type PreparedPrompt = Pick<
   Extract<Report, { type: 'prepared' }>,
   'tokens' | 'slices' | 'lastMessage' | 'templateMs' | 'format' | 'reasoningFront'
@@ -102,7 +101,6 @@ export class LlamaEngine implements Engine {
   #switching: Promise<void> | undefined
   /** The worker keeps prefixes on disk. */
   #keepsPrefixes = false
-  /** The worker keeps prefixes in spare memory. */
   #usesSpareMemory = false
   #spareBytes = 0
   readonly #late = new TokensAfterCancel()

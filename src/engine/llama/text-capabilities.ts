@@ -74,7 +74,6 @@ export function createTextCapabilities({
   return { tokenizer, embedder, ranker }
 }
 
-/** The options of a request that change how its prompt is rendered. */
 function renderOptions({ reasoning, toolChoice }: Pick<RenderRequest, 'reasoning' | 'toolChoice'>) {
   return { reasoning, ...(toolChoice !== undefined && { toolChoice }) }
 }

@@ -13,7 +13,6 @@ const maxStep = 64
 /** Digits of whole numbers that are exact as doubles, so that validators see the number that is written. */
 const maxDigits = 15
 
-/** Numbers in a range that are multiples of each of `steps`. */
 type Multiples = { readonly range: Range; readonly integer: boolean; readonly steps: readonly number[] }
 
 /**

@@ -5,7 +5,6 @@ import type { Topic } from '../../contract/server/shared.ts'
 /** Asks other processes of the server whether they are ready. */
 export const readyTopic: Topic<object, boolean> = { name: 'ready', message: z.object({}), answer: z.boolean() }
 
-/** What readiness depends on. */
 type Judged = Pick<ModelSummary, 'id' | 'state' | 'loadsAtStart' | 'isAwaited' | 'isRequired' | 'standIn'>
 
 /**

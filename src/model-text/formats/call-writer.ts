@@ -46,7 +46,6 @@ export class CallWriter {
   #writtenTo = 0
   #written = ''
   #attempt: Attempt | undefined
-  /** The number of emitted calls. */
   calls = 0
   /** All calls of the last attempt may be made. */
   allAreCallable = true

@@ -6,7 +6,6 @@ import { jsonReader, missingClosers, readObject } from '../scan/json-value.ts'
 import { soleStringProperty } from '../scan/schema-types.ts'
 import { collectText, completeFeed, type Reading, readNow, TextFeed } from '../scan/text-feed.ts'
 
-/** The end of the arguments: the rest of them, and how they were read. */
 type ArgumentsEnd = { readonly delta: string; readonly outcome: CallOutcome }
 
 /**

@@ -3,7 +3,6 @@ import { ensure, maxHeldChars, peek, type Reading, type TextFeed, upcoming } fro
 
 const simpleEscapes = '"\\/bfnrt'
 
-/** How a string is read. */
 type StringReading = {
   readonly quote: string
   /** Receives the content of the JSON string, immediately after it was read. */

@@ -4,7 +4,6 @@ import { fitsMemory } from '../names/memory.ts'
 import { fileProblem } from '../names/sources.ts'
 import type { RepositoryFile } from './hugging-face.ts'
 
-/** The file of a repository to take, and why. */
 type FileChoice = { readonly file: string; readonly why: string }
 
 /** Quantizations, the best compromise of size and quality first. Names that are not listed come last. */

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import { requestHub } from './hugging-face.ts'
 
-/** A repository of GGUF files. */
 type FoundRepository = {
   readonly id: string
   readonly downloads: number

@@ -7,7 +7,6 @@ import { formatSource, landingPath, type RemoteFileSource, type Source, sourceOf
 import { partsOf } from '../names/split-model.ts'
 import { readModelsFolder } from './models-folder.ts'
 
-/** A model file that was fetched. */
 type StoredModel = {
   /** The written source; for a URL, which the disk does not record, the path. */
   readonly source: string

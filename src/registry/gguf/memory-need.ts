@@ -89,7 +89,6 @@ type ModelFile = {
   readonly computed: Computed
 }
 
-/** The files of a model and of what drafts for it. */
 async function readFiles(plan: LoadPlan): Promise<ModelFile[]> {
   const { modelPath, draft } = plan
   const own = await readModel(modelPath, await computedOf(plan))

@@ -110,7 +110,6 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   readonly #removed = new Map<string, { readonly number: number; readonly untilMs: number }>()
   #lastNumber = 0
   #turn = 0
-  /** The mean cost of a request. */
   #meanTokens = 0
 
   constructor(endpoints: readonly Endpoint[], options: PoolOptions<Endpoint>) {

@@ -64,7 +64,6 @@ function readText(content: unknown): string {
   return content.map((part) => asText(asObject(part)?.text) ?? '').join('')
 }
 
-/** Refusals among the parts of a content. */
 function readRefusals(content: unknown): string {
   if (!Array.isArray(content)) return ''
   return content.map((part) => asText(asObject(part)?.refusal) ?? '').join('')

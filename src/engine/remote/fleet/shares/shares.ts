@@ -20,7 +20,6 @@ type SharesOptions = {
   now(): number
 }
 
-/** A replica that is warming up. */
 type Warming = { readonly weight: number; isReached: boolean; sinceMs: number | undefined }
 
 /** The fraction of its weight that a replica has this long after its return. */

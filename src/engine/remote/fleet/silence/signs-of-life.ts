@@ -1,6 +1,5 @@
 import { LruMap } from '../../../../base/lru-map.ts'
 
-/** The latest signs of one replica. */
 type Signs = {
   /** When something last came of it: bytes of any reply, or work of its engine. */
   lifeMs: number

@@ -6,7 +6,6 @@ type WireToken = Omit<GeneratedToken, 'top'>
 /** For servers that do not report token ids. */
 export const unknownId = -1
 
-/** The text of a chunk, and its token id if the server reports one. */
 type ChunkToken = { readonly text: string; readonly id?: number | undefined }
 
 /**

@@ -220,7 +220,6 @@ export class ReplyReader {
 /** Reads one value of a reply after the other. Throws an error that the server reports. */
 type ChunkReader = (value: unknown) => WireChunk
 
-/** The reader of one reply in the server's protocol, with this many choices. */
 function createChunkReader({ protocol, stopField }: Profile, choices: number): ChunkReader {
   switch (protocol) {
     case 'chat':
