@@ -19,7 +19,7 @@ import { reportServeFailure } from './terminal/console.ts'
 import { addTuneCommand } from './tune/command.ts'
 
 // Modules that serve models take five times as long to load as those that ask a server: only the commands that need them import them.
-const defaultUrl = 'http://127.0.0.1:7411'
+const defaultServer = process.env.DRAGOMAN_SERVER ?? 'http://127.0.0.1:7411'
 
 type ServeFlags = ModelOptions & {
   config?: string
@@ -81,7 +81,7 @@ withModelOptions(program.command('run'))
   .argument('<model>', 'a model of the running server, of the configuration, a short name, or a source')
   .argument('[prompt...]', 'the prompt; without it, a conversation')
   .option('-c, --config <file>', 'configuration file, for when no server is running')
-  .option('--server <url>', 'the server to use, and no other', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to use, and no other', defaultServer)
   .action(async (model: string, prompt: string[], flags: ServerFlags & ModelOptions, command: Command) => {
     const { run } = await import('./run.ts')
     process.exitCode = await run({
@@ -105,7 +105,7 @@ program
   .option('--protocol <name>', `what the agent speaks, if it has a choice: ${protocols.join(', ')}`)
   .option('--print', 'show what the agent would be started with, and start nothing')
   .option('-c, --config <file>', 'configuration file, for when no server is running')
-  .option('--server <url>', 'the server to use, and no other', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to use, and no other', defaultServer)
   .action(async (name: string | undefined, args: string[], flags: LaunchFlags, command: Command) => {
     const { model, protocol, print = false } = flags
     const { launch, listAgents } = await import('./launch/launch.ts')
@@ -135,7 +135,7 @@ program
 program
   .command('list')
   .description('list the models of the running server, and what was fetched to this disk')
-  .option('--server <url>', 'the server to ask, and nothing else', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to ask, and nothing else', defaultServer)
   .action(async (flags: ServerFlags, command: Command) => {
     const { list } = await import('./models/list.ts')
     const isServerNamed = command.getOptionValueSource('server') === 'cli'
@@ -148,7 +148,7 @@ program
   .argument('<model>', 'a model of the configuration, a short name, a source, or a model of the server')
   .option('--template', 'print its chat template, and nothing else')
   .option('-c, --config <file>', 'configuration file')
-  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to ask', defaultServer)
   .action(
     async (model: string, { config, template = false, ...flags }: ServerFlags & { config?: string; template?: boolean }) => {
       const { showModel } = await import('./models/show.ts')
@@ -163,7 +163,7 @@ program
   .option('-c, --config <file>', 'configuration file')
   .action(async (model: string, { config }: { config?: string }) => {
     const { removeModel } = await import('./models/rm.ts')
-    const server = address({ server: process.env.DRAGOMAN_SERVER ?? defaultUrl })
+    const server = address({ server: defaultServer })
     await removeModel(model, { server, loadConfig: (models) => load({ config, models }) })
   })
 
@@ -181,7 +181,7 @@ program
   .command('ps')
   .description('show what the running server has loaded, or is loading')
   .option('-a, --all', 'also the models that it could load')
-  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to ask', defaultServer)
   .action(async ({ all = false, ...flags }: ServerFlags & { all?: boolean }) => ps(address(flags), all))
 
 program
@@ -198,7 +198,7 @@ program
   .option('--variant <name>', 'the quantization of a repository, such as Q4_K_M')
   .option('--reload', 'load it again, even if it is loaded with these settings')
   .option('--force', 'cancel the requests that use it')
-  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to ask', defaultServer)
   .action(async (model: string, flags: ServerFlags & LoadFlags) => loadModel(address(flags), model, flags))
 
 program
@@ -206,7 +206,7 @@ program
   .description('unload a model of the running server')
   .argument('<model>', 'a model of the server')
   .option('--force', 'cancel the requests that use it')
-  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to ask', defaultServer)
   .action(async (model: string, flags: ServerFlags & { force?: boolean }) => unload(address(flags), model, flags))
 
 for (const isDraining of [true, false]) {
@@ -215,7 +215,7 @@ for (const isDraining of [true, false]) {
     .description(isDraining ? 'send no new requests to a server of a remote model' : 'send requests to it again')
     .argument('<model>', 'a remote model of the running server')
     .argument('<url>', 'the URL of the server behind it, or its host and port')
-    .option('--server <url>', 'the Dragoman server to use', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+    .option('--server <url>', 'the Dragoman server to use', defaultServer)
     .action(async (model: string, url: string, flags: ServerFlags) => drain(address(flags), { model, url, isDraining }))
 }
 
@@ -225,12 +225,12 @@ program
   .option('--id <id>', 'the id of the reply, such as chatcmpl-…')
   .option('--session <id>', 'all requests of the session')
   .option('--cancel-id <id>', 'the request with this cancel_id')
-  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to ask', defaultServer)
   .action(async (flags: ServerFlags & CancelFlags) => {
     process.exitCode = await cancel(address(flags), flags)
   })
 
-addReplayCommand(program, { defaultUrl: process.env.DRAGOMAN_SERVER ?? defaultUrl, address })
+addReplayCommand(program, { defaultUrl: defaultServer, address })
 
 addCheckCommand(program)
 
@@ -244,7 +244,7 @@ batch
   .argument('<file>', 'the requests; while the same file runs, it is followed')
   .option('-m, --model <name>', 'the model of all requests')
   .option('-o, --output <file>', 'where the results go (default: FILE.results.jsonl)')
-  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to ask', defaultServer)
   .action(async (file: string, flags: ServerFlags & BatchFlags) => {
     process.exitCode = await runBatch(address(flags), file, flags)
   })
@@ -252,14 +252,14 @@ batch
 batch
   .command('list')
   .description('list the batches of your key')
-  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to ask', defaultServer)
   .action(async (flags: ServerFlags) => listBatches(address(flags)))
 
 batch
   .command('cancel')
   .description('end a batch; the results so far are kept')
   .argument('<id>', 'the id of the batch')
-  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to ask', defaultServer)
   .action(async (id: string, flags: ServerFlags) => cancelBatch(address(flags), id))
 
 program
@@ -277,7 +277,7 @@ program
   .command('doctor')
   .description('check that this machine can serve models')
   .option('-c, --config <file>', 'configuration file')
-  .option('--server <url>', 'the server to look for', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to look for', defaultServer)
   .action(async (flags: ServerFlags) => {
     const { diagnose } = await import('./doctor.ts')
     process.exitCode = await diagnose({ server: address(flags), loadConfig: () => load({ config: flags.config }) })
@@ -356,12 +356,7 @@ program
   .argument('[words...]')
   .action(async (shell: Shell, words: string[]) => {
     const { printCompletions } = await import('./completion/print-completions.ts')
-    await printCompletions(program, {
-      shell,
-      words,
-      loadConfig: () => load({}),
-      server: process.env.DRAGOMAN_SERVER ?? defaultUrl,
-    })
+    await printCompletions(program, { shell, words, loadConfig: () => load({}), server: defaultServer })
   })
 
 /** Lists its values for help and completions; `launch` itself reports unknown ones. */
