@@ -1,4 +1,5 @@
 import { describe } from 'vitest'
+import { describeBatches } from './store-contract/batches.ts'
 import { describeCompletions } from './store-contract/completions.ts'
 import { describeConversations } from './store-contract/conversations.ts'
 import { describeHistories } from './store-contract/histories.ts'
@@ -18,5 +19,6 @@ export function describeStoreContract(name: string, open: OpenStore): void {
     describeOwners(open)
     describeLifetimes(open)
     describeUsage(open)
+    describeBatches(open)
   })
 }

@@ -16,6 +16,8 @@ export type SentLine = {
   readonly signal: AbortSignal
   /** Called when somebody who waits for a reply needs its slot; absent: it keeps its slot. */
   readonly onWanted?: () => void
+  /** Called when its prompt is read, if that is known. */
+  readonly onRead: () => void
 }
 
 export type LineReply = {

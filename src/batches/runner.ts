@@ -4,6 +4,7 @@ import type { ModelViewer } from '../contract/principal.ts'
 import type { SchedulerLoad } from '../contract/scheduler.ts'
 import type { Batch, ClaimedLine, LineResult } from '../contract/server/batches.ts'
 import { type BatchDeps, leaseMs } from './deps.ts'
+import { LineOrder } from './line-order.ts'
 import { failureOf, isSuccess, outcomeOf } from './line-outcome.ts'
 import { openLines } from './states.ts'
 import { finalize, readInput } from './transitions.ts'
@@ -12,9 +13,9 @@ import { finalize, readInput } from './transitions.ts'
 const roundMs = 2000
 /** Results that come within this time are stored together, while other lines run. */
 const flushMs = 200
-/** A claim has the lines of about this time: more would be kept from other processes, and fewer cost a query for a few lines. */
-const claimMs = 250
-const mostClaimed = 250
+/** A process has the lines of about this time ahead: more would be kept from others, and fewer cost a query for a few lines. */
+const aheadMs = 250
+const mostAhead = 250
 /** A line that has given up its slot this often keeps the next one. */
 const maxYields = 3
 
@@ -29,12 +30,11 @@ type ModelWork = {
   /** As the lines name the model. */
   readonly name: string
   load: () => Pick<SchedulerLoad, 'slots' | 'busy' | 'queued'>
-  /** Claimed, and not sent yet. */
-  readonly ready: ClaimedLine[]
+  readonly order: LineOrder
   running: number
   claiming: Promise<void> | undefined
-  /** The last claim: its number of lines, and when it was made. */
-  claimed: { readonly lines: number; readonly atMs: number }
+  /** The last claim: its number of lines, when it was made, and how many lines were wanted then. */
+  claimed: { readonly lines: number; readonly atMs: number; readonly wanted: number }
 }
 
 /** Runs the batches of the store, beside other processes that do so. */
@@ -90,7 +90,7 @@ export class BatchRunner {
     this.#isClosed = true
     clearInterval(this.#timer)
     await this.#round
-    const ready = [...this.#work.values()].flatMap((work) => work.ready.splice(0))
+    const ready = [...this.#work.values()].flatMap(({ order }) => order.remove(() => true))
     for (const { stop } of this.#running.values()) stop.abort()
     await Promise.all([...this.#work.values()].map(({ claiming }) => claiming))
     await this.#store(() => Promise.all(ready.map((line) => this.#giveBack(line, line.attempts, 0))))
@@ -100,7 +100,7 @@ export class BatchRunner {
 
   async #look(): Promise<void> {
     const { store, wallClock } = this.#deps
-    if (this.#running.size > 0 || [...this.#work.values()].some(({ ready }) => ready.length > 0)) {
+    if (this.#running.size > 0 || [...this.#work.values()].some(({ order }) => order.waiting > 0)) {
       await store.renew(this.#runner, wallClock() + leaseMs)
     }
     const active = await store.active()
@@ -162,7 +162,14 @@ export class BatchRunner {
         const load = await this.#loadOf(name, principal ?? {})
         const work = this.#work.get(name)
         if (work === undefined)
-          this.#work.set(name, { name, load, ready: [], running: 0, claiming: undefined, claimed: { lines: 0, atMs: 0 } })
+          this.#work.set(name, {
+            name,
+            load,
+            order: new LineOrder(),
+            running: 0,
+            claiming: undefined,
+            claimed: { lines: 0, atMs: 0, wanted: 0 },
+          })
         else work.load = load
       }
     }
@@ -178,20 +185,20 @@ export class BatchRunner {
     }
   }
 
-  /** Sends lines while there are free slots, and one more, which waits for the next slot behind all others. */
+  /** Sends lines while there are free slots, and one more, if it suits all slots, which waits for the next behind all others. */
   #pump(work: ModelWork): void {
     if (this.#isClosed) return
     const { slots, busy, queued } = work.load()
     const others = Math.max(0, busy + queued - work.running)
-    const most = Math.max(0, slots - others) + 1
-    while (work.running < most) {
-      const line = work.ready.shift()
+    const free = Math.max(0, slots - others)
+    while (work.running <= free) {
+      const line = work.order.take(this.#deps.wallClock(), work.running === free)
       if (line === undefined) break
       const run = this.#run(line, work).finally(() => this.#runs.delete(run))
       this.#runs.add(run)
     }
-    // Early enough that the next lines are here before these have run.
-    if (work.ready.length < Math.max(slots, work.claimed.lines / 2))
+    // Early enough that there are lines with each beginning until the next ones are here.
+    if (work.order.waiting < Math.max(slots, work.claimed.wanted * 0.75))
       work.claiming ??= this.#claim(work, slots).finally(() => (work.claiming = undefined))
   }
 
@@ -199,23 +206,31 @@ export class BatchRunner {
   async #claim(work: ModelWork, slots: number): Promise<void> {
     const { store, wallClock, onFailure } = this.#deps
     const nowMs = wallClock()
-    const limit = claimSize(work.claimed, nowMs, slots)
+    const wanted = linesAhead(work.claimed, nowMs, slots)
+    const limit = wanted - work.order.waiting
+    if (limit <= 0) return
     try {
       const batches = [...this.#batches.values()].filter((batch) => !this.#isPaused(batch, work))
       this.#turn += 1
       for (let index = 0; index < batches.length; index += 1) {
         const { id } = batches[(this.#turn + index) % batches.length] as Batch
-        const claim = { model: work.name, runner: this.#runner, limit, untilMs: wallClock() + leaseMs }
-        const lines = await store.claim(id, claim)
-        work.ready.push(...lines)
-        work.claimed = { lines: lines.length, atMs: nowMs }
-        if (lines.length > 0) break
+        const lines = await store.claim(id, {
+          model: work.name,
+          runner: this.#runner,
+          limit,
+          groupings: slots,
+          ready: work.order.waitingOf(id),
+          untilMs: wallClock() + leaseMs,
+        })
+        work.order.add(lines)
+        work.claimed = { lines: lines.length, atMs: nowMs, wanted }
+        if (lines.length === 0) continue
+        queueMicrotask(() => this.#pump(work))
+        break
       }
     } catch (error) {
       onFailure(error, 'the lines of batches could not be read; they are read again')
-      return
     }
-    if (work.ready.length > 0) queueMicrotask(() => this.#pump(work))
   }
 
   async #run(line: ClaimedLine, work: ModelWork): Promise<void> {
@@ -241,7 +256,11 @@ export class BatchRunner {
         isWanted = true
         running.stop.abort()
       }
-      const sent = { batch: batch.id, endpoint: batch.endpoint, body: line.body, principal, signal: running.stop.signal }
+      const onRead = () => {
+        work.order.read(line)
+        queueMicrotask(() => this.#pump(work))
+      }
+      const sent = { batch: batch.id, endpoint: batch.endpoint, body: line.body, principal, signal: running.stop.signal, onRead }
       const reply = await send({ ...sent, ...(running.yields < maxYields && { onWanted }) }).catch(failureOf)
       // A reply that was complete before the stop is kept.
       if (running.stop.signal.aborted && !isSuccess(reply)) {
@@ -249,6 +268,7 @@ export class BatchRunner {
         if (isWanted || this.#isClosed) return await this.#giveBack(line, line.attempts, 0)
         return this.#finish(line, { ending: 'cancelled' })
       }
+      work.order.read(line)
       const outcome = outcomeOf(reply, line.attempts)
       if (outcome.type === 'ended') return this.#finish(line, outcome.result)
       const untilMs = wallClock() + outcome.afterMs
@@ -256,6 +276,7 @@ export class BatchRunner {
       await this.#giveBack(line, outcome.attempts, untilMs)
     } finally {
       work.running -= 1
+      work.order.ended(line)
       this.#running.delete(line)
       this.#pump(work)
     }
@@ -264,8 +285,7 @@ export class BatchRunner {
   /** A limit of the key stops all lines of the caller for this model until it allows more. */
   async #pause(batch: Batch, work: ModelWork, waits: NonNullable<Batch['waits']>): Promise<void> {
     this.#pauses.set(pauseOf(batch, work), waits.untilMs)
-    const own = work.ready.filter(({ batchId }) => this.#batches.get(batchId)?.owner === batch.owner)
-    for (const line of own) work.ready.splice(work.ready.indexOf(line), 1)
+    const own = work.order.remove(({ batchId }) => this.#batches.get(batchId)?.owner === batch.owner)
     await this.#store(async () => {
       await Promise.all(own.map((line) => this.#giveBack(line, line.attempts, waits.untilMs)))
       await this.#deps.store.change(batch.id, (now) => ({ ...now, waits }))
@@ -321,10 +341,10 @@ export class BatchRunner {
   }
 }
 
-/** The lines that run in `claimMs` at the pace since the last claim; at least two for each slot. */
-function claimSize({ lines, atMs }: ModelWork['claimed'], nowMs: number, slots: number): number {
-  const atThisPace = Math.round((lines / Math.max(1, nowMs - atMs)) * claimMs)
-  return Math.max(slots * 2, Math.min(mostClaimed, atThisPace))
+/** The lines that run in `aheadMs` at the pace since the last claim; at least four for each slot. */
+function linesAhead({ lines, atMs }: ModelWork['claimed'], nowMs: number, slots: number): number {
+  const atThisPace = Math.round((lines / Math.max(1, nowMs - atMs)) * aheadMs)
+  return Math.max(slots * 4, Math.min(mostAhead, atThisPace))
 }
 
 function keyOf({ batchId, line }: Pick<ClaimedLine, 'batchId' | 'line'>): string {

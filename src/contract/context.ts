@@ -36,6 +36,8 @@ export type RequestContext = SchedulerRequest & {
   readonly isWhole?: true
   /** The batch whose line it is. */
   readonly batch?: string
+  /** Called when its prompt is read, and again for each further prompt. */
+  readonly onRead?: () => void
   /** Ends the request with this error when it reaches a time limit. */
   readonly onLimit?: (error: AppError) => void
   /** Called with the id of another model that serves the request from now on. */

@@ -93,11 +93,16 @@ export async function runStep(
       const run = new RunObserver(current.request.choices, current.prepared.inputTokens)
       const clock = new RunClock(context, now)
       let hasBegun = false
+      let isRead = false
       try {
         const take: Emit<EngineEvent> = (event) => {
           // Stops engines that ignore their signal.
           if (signal.aborted) throw AppError.from(signal.reason)
           hasBegun ||= event.type !== 'prompt-progress' && event.type !== 'prompt-read'
+          if (!isRead && event.type !== 'prompt-progress') {
+            isRead = true
+            context.onRead?.()
+          }
           run.observe(event)
           clock.observe(event)
           context.watch?.observe(event)

@@ -17,6 +17,8 @@ export type Sender = {
   readonly batch: string
   /** Called when one of them needs its slot; absent: it keeps its slot. */
   readonly onWanted?: () => void
+  /** Called when its prompt is read. */
+  readonly onRead: () => void
 }
 
 type Checks = Pick<Watching, 'log'> & {

@@ -80,19 +80,22 @@ export function createBatchStore(db: Kysely<Tables>, { type, now, expiry }: Batc
       const rows = await waiting(id).select('model').distinct().where('not_before', '<=', now()).execute()
       return rows.map(({ model }) => model)
     },
-    async claim(id, { model, runner, limit, untilMs }) {
-      const next = waiting(id)
-        .select('line')
-        .where('model', '=', model)
-        .where('not_before', '<=', now())
-        .orderBy('grouping')
-        .orderBy('line')
-        .limit(limit)
+    async claim(id, { model, runner, limit, groupings, ready, untilMs }) {
+      const inOrder = (count: number, grouping?: string) => {
+        const lines = waiting(id).select('line').where('model', '=', model).where('not_before', '<=', now())
+        const chosen = grouping === undefined ? lines : lines.where('grouping', '=', grouping)
+        const next = chosen.orderBy('grouping').orderBy('line').limit(count)
+        return db.selectFrom((isShared ? next.forUpdate().skipLocked() : next).as('next')).select('line')
+      }
+      const first = await firstGroupings(db, { id, model, count: groupings })
+      const share = Math.ceil((limit + [...ready.values()].reduce((sum, count) => sum + count, 0)) / first.length)
+      const evenly = first.map((grouping) => inOrder(Math.max(0, share - (ready.get(grouping) ?? 0)), grouping))
+      const next = [...evenly, inOrder(limit)].reduce((all, part) => all.unionAll(part))
       const rows = await db
         .updateTable('batch_lines')
         .set({ runner, lease_until: untilMs })
         .where('batch_id', '=', id)
-        .where('line', 'in', isShared ? next.forUpdate().skipLocked() : next)
+        .where('line', 'in', next.limit(limit))
         .where('runner', 'is', null)
         .returning(['line', 'custom_id', 'model', 'grouping', 'body', 'attempts'])
         .execute()
@@ -161,6 +164,22 @@ export function createBatchStore(db: Kysely<Tables>, { type, now, expiry }: Batc
       }))
     },
   }
+}
+
+type Wanted = { readonly id: string; readonly model: string; readonly count: number }
+
+/** The first groupings of lines that wait, each found in the index with one step. */
+async function firstGroupings(db: Kysely<Tables>, { id, model, count }: Wanted): Promise<readonly string[]> {
+  const waiting = sql`from batch_lines where batch_id = ${id} and model = ${model} and ending is null and runner is null`
+  const { rows } = await sql<{ grouping: string }>`
+    with recursive found (number, grouping) as (
+      select 1, (select min(grouping) ${waiting})
+      union all
+      select number + 1, (select min(grouping) ${waiting} and batch_lines.grouping > found.grouping)
+      from found where found.grouping is not null and number < ${count}
+    )
+    select grouping from found where grouping is not null`.execute(db)
+  return rows.map(({ grouping }) => grouping)
 }
 
 type Finished = LineKey & LineResult

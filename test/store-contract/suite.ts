@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
+import type { BatchStore } from '../../src/contract/server/batches.ts'
 import type { Conversation, Store, StoredItem, StoredResponse } from '../../src/contract/store.ts'
 import { items, response, uniqueId } from '../support/stored.ts'
 
@@ -10,11 +11,11 @@ export type StoreSettings = {
   readonly maxBytes?: number
 }
 
-export type OpenStore = (settings?: StoreSettings) => Promise<Store>
+export type OpenStore = (settings?: StoreSettings) => Promise<Store & { readonly batches: BatchStore }>
 
 /** The store of the tests around this call. */
-export function useStore(open: OpenStore): { readonly store: Store } {
-  let store: Store | undefined
+export function useStore(open: OpenStore): { readonly store: Awaited<ReturnType<OpenStore>> } {
+  let store: Awaited<ReturnType<OpenStore>> | undefined
   beforeAll(async () => {
     store = await open()
   })

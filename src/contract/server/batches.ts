@@ -67,7 +67,7 @@ export type BatchLine = {
   readonly line: number
   readonly customId: string
   readonly model: string
-  /** Equal for lines that begin alike, so that they run together. */
+  /** Equal for lines that begin alike. Lines whose groupings begin alike begin a little alike. */
   readonly grouping: string
   /** JSON. */
   readonly body: string
@@ -75,6 +75,18 @@ export type BatchLine = {
 
 /** A line that this process runs. */
 export type ClaimedLine = BatchLine & { readonly batchId: string; readonly attempts: number }
+
+/** Takes lines for a runner, to which they belong until `untilMs`. */
+export type Claim = {
+  readonly runner: string
+  readonly model: string
+  readonly limit: number
+  /** Takes lines of this many groupings, so that the runner has as many of each, before it takes more of them or others. */
+  readonly groupings: number
+  /** The lines that the runner has and does not run yet, by grouping. */
+  readonly ready: ReadonlyMap<string, number>
+  readonly untilMs: number
+}
 
 /** The end of a line. Without a status, it was not sent. */
 export type LineResult = {
@@ -108,11 +120,7 @@ export interface BatchStore {
   deleteLines(id: string): Promise<void>
   /** The models of lines that wait. */
   waitingModels(id: string): Promise<readonly string[]>
-  /** Takes lines of a batch, those that begin alike together. Until `untilMs`, they belong to `runner`. */
-  claim(
-    id: string,
-    claim: { readonly model: string; readonly runner: string; readonly limit: number; readonly untilMs: number },
-  ): Promise<readonly ClaimedLine[]>
+  claim(id: string, claim: Claim): Promise<readonly ClaimedLine[]>
   renew(runner: string, untilMs: number): Promise<void>
   /** Gives lines back. `attempts`: those that count; `notBeforeMs`: when they may run again. */
   giveBack(runner: string, line: LineKey & { readonly attempts: number; readonly notBeforeMs: number }): Promise<void>

@@ -79,10 +79,10 @@ export function openRun(
   }
 }
 
-function laneOf({ sender }: FastifyRequest): Pick<CallerContext, 'lane' | 'onWanted' | 'batch'> {
+function laneOf({ sender }: FastifyRequest): Pick<CallerContext, 'lane' | 'onWanted' | 'onRead' | 'batch'> {
   if (sender === undefined) return {}
-  const { batch, onWanted } = sender
-  return { lane: 'background', batch, ...(onWanted !== undefined && { onWanted }) }
+  const { batch, onWanted, onRead } = sender
+  return { lane: 'background', batch, onRead, ...(onWanted !== undefined && { onWanted }) }
 }
 
 /** The parts of a context that end its request, and that observe late work. */

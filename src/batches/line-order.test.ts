@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest'
+import { createRandom } from '../../test/support/random.ts'
+import type { ClaimedLine } from '../contract/server/batches.ts'
+import { LineOrder } from './line-order.ts'
+
+const root = (name: string) => name.padEnd(16, '.')
+const lineOf = (line: number, grouping: string): ClaimedLine => ({
+  batchId: 'batch',
+  line,
+  grouping,
+  customId: `${line}`,
+  model: 'm',
+  body: '{}',
+  attempts: 0,
+})
+/** Lines of these groupings, in turns. */
+const linesOf = (groupings: readonly string[], each: number) =>
+  Array.from({ length: groupings.length * each }, (_, index) => lineOf(index, groupings[index % groupings.length] ?? ''))
+const groupingsOf = (lines: readonly (ClaimedLine | undefined)[]) => lines.map((line) => line?.grouping)
+
+function create(lines: readonly ClaimedLine[]) {
+  const order = new LineOrder()
+  order.add(lines)
+  /** What as many free slots get. */
+  const fill = (count: number, nowMs = 0) => {
+    const taken = Array.from({ length: count }, () => order.take(nowMs))
+    return taken.filter((line) => line !== undefined)
+  }
+  return { order, fill }
+}
+
+describe('the first line with a beginning', () => {
+  const [a, b] = [root('a'), root('b')]
+
+  test('runs alone until its prompt is read, while others fill the slots', () => {
+    const { order, fill } = create(linesOf([a, b], 5))
+    const [first, ...others] = fill(8)
+    expect(groupingsOf([first, ...others])).toEqual([a, b])
+    if (first !== undefined) order.read(first)
+    expect(groupingsOf(fill(6))).toEqual([a, a, a, a])
+  })
+
+  test('of a document is read while other documents with its instructions wait for those', () => {
+    const documents = [`${a}1`, `${a}2`]
+    const { order, fill } = create(linesOf(documents, 5))
+    const [first] = fill(8)
+    if (first !== undefined) order.read(first)
+    const [second, ...others] = fill(4)
+    expect([second?.grouping, ...groupingsOf(others)]).toEqual([documents[1], documents[0], documents[0], documents[0]])
+  })
+
+  test('holds the others no longer when it fails, or shows no sign for two minutes', () => {
+    const { order, fill } = create(linesOf([a], 9))
+    const [first] = fill(8)
+    if (first !== undefined) order.ended(first)
+    expect(fill(8, 1000)).toHaveLength(1)
+    expect(fill(7, 120_000)).toHaveLength(0)
+    expect(fill(7, 121_000)).toHaveLength(7)
+  })
+})
+
+test('a line is sent ahead only where it suits each slot that may become free', () => {
+  const [a, b] = [root('a'), root('b')]
+  const { order, fill } = create([...linesOf([a, b], 2), lineOf(9, a)])
+  for (const line of fill(2)) order.read(line)
+  expect(order.take(0, true)).toBeUndefined()
+  const [next] = order.remove(({ grouping }) => grouping === b)
+  expect(next?.grouping).toBe(b)
+  expect(order.take(0, true)?.grouping).toBe(a)
+})
+
+/** How often a beginning is read by slots that keep that of their last line; they end in random order. */
+function countReads({ groupings, each, slots, copies }: { groupings: number; each: number; slots: number; copies: boolean }) {
+  const random = createRandom(7)
+  const names = Array.from({ length: groupings }, (_, index) => root(`${index}`))
+  const { order } = create(linesOf(names, each))
+  const kept: (string | undefined)[] = Array.from({ length: slots })
+  const running = new Map<number, { line: ClaimedLine; left: number }>()
+  let reads = 0
+  for (let done = 0; done < groupings * each; ) {
+    for (let slot = freeSlot(); slot !== undefined; slot = freeSlot()) {
+      const line = order.take(0)
+      if (line === undefined) break
+      const best = kept.findIndex((grouping, index) => grouping === line.grouping && !running.has(index))
+      if (best < 0 && !(copies && kept.includes(line.grouping))) reads += 1
+      const at = best >= 0 ? best : slot
+      if (best < 0) kept[at] = undefined
+      running.set(at, { line, left: 1 + Math.floor(random() * 5) })
+    }
+    for (const [slot, one] of running) {
+      order.read(one.line)
+      kept[slot] = one.line.grouping
+      one.left -= 1
+      if (one.left > 0) continue
+      order.ended(one.line)
+      running.delete(slot)
+      done += 1
+    }
+  }
+  return reads
+
+  function freeSlot() {
+    const free = kept.findIndex((_, index) => !running.has(index))
+    return free < 0 ? undefined : free
+  }
+}
+
+test.each([
+  { groupings: 4, each: 50, slots: 8, copies: true, most: 4 },
+  { groupings: 10, each: 100, slots: 8, copies: true, most: 10 },
+  // At the end, slots that have nothing else to do read what others have.
+  { groupings: 8, each: 50, slots: 8, copies: false, most: 8 + 7 },
+  { groupings: 4, each: 50, slots: 8, copies: false, most: 8 + 5 },
+  { groupings: 100, each: 5, slots: 8, copies: false, most: 100 + 9 },
+])(
+  '$groupings beginnings are read at most $most times by $slots slots of an engine whose slots copy: $copies',
+  ({ most, ...given }) => {
+    expect(countReads(given)).toBeLessThanOrEqual(most)
+  },
+)
+
+test('no line waits for ever, whatever the others do', () => {
+  for (let seed = 1; seed <= 50; seed += 1) {
+    const random = createRandom(seed)
+    const names = Array.from({ length: 1 + Math.floor(random() * 4) }, (_, index) => root(`${index}`).slice(0, 16) + (index % 2))
+    const { order } = create(linesOf(names, 6))
+    const running: ClaimedLine[] = []
+    for (let step = 0; order.waiting > 0; step += 1) {
+      expect(step).toBeLessThan(1000)
+      const isAhead = running.length === 3
+      const line = running.length <= 3 ? order.take(step * 1000, isAhead) : undefined
+      if (line !== undefined) running.push(line)
+      const at = Math.floor(random() * running.length)
+      const one = running[at]
+      if (one === undefined) continue
+      if (random() < 0.3) order.read(one)
+      // Half of all are silent for long.
+      if (random() < 0.2) order.ended(running.splice(at, 1)[0] as ClaimedLine)
+    }
+  }
+})
