@@ -176,9 +176,10 @@ async function agrees(question: string): Promise<boolean> {
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return false
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    // Ctrl-C and Ctrl-D close it.
+    // Ctrl-D closes it, and Ctrl-C rejects the question.
     const closed = once(terminal, 'close').then(() => '')
-    return /^y(es)?$/i.test((await Promise.race([terminal.question(question), closed])).trim())
+    const answer = terminal.question(question).catch(() => '')
+    return /^y(es)?$/i.test((await Promise.race([answer, closed])).trim())
   } finally {
     terminal.close()
   }

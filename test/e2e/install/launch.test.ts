@@ -107,9 +107,11 @@ describe('dragoman launch', () => {
   })
 
   test.skipIf(!hasTerminal).each([
-    ['y', 'installed with install --global @qwen-code/qwen-code', 9],
-    ['n', '`npm install --global @qwen-code/qwen-code` installs it', 1],
-  ])('on a terminal, offers to install an agent that is missing: %s', async (key, shown, code) => {
+    ['y', 'y\r', 'installed with install --global @qwen-code/qwen-code', 9],
+    ['n', 'n\r', '`npm install --global @qwen-code/qwen-code` installs it', 1],
+    ['Ctrl-C', '\u0003', 'dragoman: Qwen Code is not installed', 1],
+    ['Ctrl-D', '\u0004', 'dragoman: Qwen Code is not installed', 1],
+  ])('on a terminal, offers to install an agent that is missing: %s', async (_, keys, shown, code) => {
     const folder = await mkdtemp(join(home, 'path-'))
     const npm = `#!/bin/sh\nprintf '#!/bin/sh\\necho "installed with %s"\\nexit 9\\n' "$*" > ${folder}/qwen\n/bin/chmod 755 ${folder}/qwen\n`
     await writeFile(join(folder, 'npm'), npm, { mode: 0o755 })
@@ -118,7 +120,7 @@ describe('dragoman launch', () => {
       return [`/usr/bin/${python}`, ...rest]
     })
     await until(() => texts.out.includes('[y/N]'))
-    child.stdin.write(`${key}\r`)
+    child.stdin.write(keys)
     expect(await ended).toBe(code)
     expect(texts.out).toContain(shown)
   })
