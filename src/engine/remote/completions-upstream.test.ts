@@ -5,6 +5,7 @@ import { type Answer, doneLine, openStream, streamOf } from '../../../test/suppo
 import { type FunctionTool, plainChat } from '../../contract/request.ts'
 import type { RemoteEngineOptions } from './options.ts'
 import type { OwnTemplate } from './own-prompts.ts'
+import { rootOf } from './transport/upstream-url.ts'
 
 const template: OwnTemplate = {
   bos: '<s>',
@@ -127,6 +128,15 @@ describe('a conversation with a server that takes texts only', () => {
       prompt: expect.stringMatching(/<think>\n$/),
       grammar: expect.stringContaining('-answer ::= "yes"'),
     })
+  })
+
+  test("a llama-server's root has other completions than OpenAI's, so those below /v1 are asked for", async () => {
+    const server = await upstream(completion('yes'))
+    server.get = (path, response) => path === '/models' && response.end('{"data":[{"id":"up"}]}') !== undefined
+    const engine = engineOver([{ url: rootOf(server.url) }], { profile: 'llama-server' })
+    const request = ask('', { prompt: { type: 'text', text: 'a' } })
+    expect(textsOf(await answer(engine, request))).toEqual(['yes'])
+    expect(server.seen.map(({ path }) => path)).toContain('/v1/completions')
   })
 
   test("a caller's stop sequence is found here, and is not the end of a turn", async () => {

@@ -213,10 +213,10 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   }
 
   async #send(replica: ReplicaAttempt, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<ReplyBody> {
-    const { head, reportsLoad } = replica.upstream.profile
+    const { head, below, reportsLoad } = replica.upstream.profile
     const usual = this.#deps.headersOf(this.#plan.request, replica)
     const headers = reportsLoad ? { ...usual, ...loadRequestHeaders } : usual
-    const sent = { method: 'POST', head, headers, ...request } as const
+    const sent = { method: 'POST', head, below, headers, ...request } as const
     const { body, headers: heads } = await this.#deps.client.stream(replica.endpoint, sent, replica.signal)
     const load = reportsLoad ? reportInHeaders(heads) : undefined
     if (load !== undefined) replica.reportLoad(load)

@@ -161,6 +161,8 @@ export type Profile = {
   readonly reportsLoad?: true
   /** Metrics that change while its engine works. Absent: it may have none. */
   readonly workMetrics?: readonly string[]
+  /** Where its root has OpenAI's routes: those of the same names at the root have forms of their own. */
+  readonly below?: string
   /** The route of health checks, below the server's root or its OpenAI base. */
   readonly health: { readonly path: string; readonly fromRoot: boolean }
 }

@@ -161,6 +161,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   'llama-server': {
     ...plain,
     name: 'llama-server',
+    below: '/v1',
     decodes: {
       image: ['image/png', 'image/jpeg', 'image/gif', 'image/bmp'],
       audio: [...commonAudio, 'audio/flac', 'audio/x-flac'],

@@ -7,7 +7,7 @@ import { bodyText } from './raw-json.ts'
 import { readWhole } from './read-reply.ts'
 import { keepSecret } from './secrets.ts'
 import { UpstreamError } from './upstream-error.ts'
-import { hostOf, rootOf, urlOf } from './upstream-url.ts'
+import { hasPath, hostOf, rootOf, urlOf } from './upstream-url.ts'
 
 /** One server of a model. `url` is the base of its OpenAI routes, such as `http://10.0.0.1:8000/v1`. */
 export type Endpoint = {
@@ -42,6 +42,8 @@ type UpstreamRequest = {
   /** Relative to `url`, or, with `fromRoot`, to the server's root. */
   readonly path: string
   readonly fromRoot?: boolean
+  /** Where a `url` without a path has its routes, of a server whose root has others of the same names. */
+  readonly below?: string | undefined
   readonly body?: unknown
   /** A body that is not JSON, instead of `body`. */
   readonly bytes?: { readonly contentType: string; readonly content: Uint8Array }
@@ -146,13 +148,15 @@ export class UpstreamClient {
     return await readWhole(body, request.bounds)
   }
 
-  #addressOf(endpoint: Endpoint, { method, path, fromRoot = false, head }: UpstreamRequest): Address {
+  #addressOf(endpoint: Endpoint, { method, path, fromRoot = false, below = '', head }: UpstreamRequest): Address {
     const routes = this.#addresses.get(endpoint) ?? new Map<string, Address>()
     this.#addresses.set(endpoint, routes)
     const known = routes.get(path)
     if (known?.method === method && known.fromRoot === fromRoot && known.head === head) return known
     const { url, apiKey, serverName } = endpoint
-    const { origin, port, pathname, search } = new URL(urlOf(fromRoot ? rootOf(url) : url, path))
+    const { origin, port, pathname, search } = new URL(
+      urlOf(fromRoot ? rootOf(url) : hasPath(url) ? url : urlOf(url, below), path),
+    )
     const headers = {
       accept: 'text/event-stream, application/json',
       'accept-encoding': 'identity',

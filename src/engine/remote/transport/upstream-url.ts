@@ -13,6 +13,8 @@ export function rootOf(url: string): string {
   return query === undefined ? root : `${root}?${query}`
 }
 
+export const hasPath = (url: string) => new URL(url).pathname !== '/'
+
 /** The name of a server in messages: without key and path. */
 export function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : 'an address that is not a URL'

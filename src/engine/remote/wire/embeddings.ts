@@ -12,7 +12,11 @@ export async function embedRemotely(
 ): Promise<Embeddings> {
   const input = inputs.map((one) => (one.type === 'text' ? one.text : one.tokens))
   const body = { model: upstream.model, input, encoding_format: 'float' }
-  const work = client.work(endpoint, { method: 'POST', path: '/embeddings', body, headers }, signal)
+  const work = client.work(
+    endpoint,
+    { method: 'POST', path: '/embeddings', below: upstream.profile.below, body, headers },
+    signal,
+  )
   const reply = asObject(await work.catch((error: unknown) => notOffered(error, upstream, 'makes no embeddings')))
   const vectors: (Float32Array | undefined)[] = inputs.map(() => undefined)
   for (const [position, entry] of asArray(reply?.data).entries()) {
@@ -44,7 +48,7 @@ export async function rankRemotely(
   { client, endpoint, upstream, headers, signal }: UpstreamAccess,
 ): Promise<Ranking> {
   const body = { model: upstream.model, query, documents: texts }
-  const work = client.work(endpoint, { method: 'POST', path: '/rerank', body, headers }, signal)
+  const work = client.work(endpoint, { method: 'POST', path: '/rerank', below: upstream.profile.below, body, headers }, signal)
   const json = await work.catch((error: unknown) => notOffered(error, upstream, 'ranks no texts'))
   const reply = asObject(json)
   // SGLang replies with the bare list.
