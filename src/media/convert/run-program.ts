@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { withPipes } from '../../base/process/with-pipes.ts'
 
 type ProgramRun = {
   readonly command: string
@@ -34,7 +35,7 @@ export function runProgram(
 ): Promise<Buffer> {
   signal.throwIfAborted()
   const env = Object.fromEntries(passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
-  const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true })
+  const child = withPipes(spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true }))
   const pieces: Buffer[] = []
   let sizeBytes = 0
   let errors = ''

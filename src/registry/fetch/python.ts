@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { withPipes } from '../../base/process/with-pipes.ts'
 import { AppError } from '../../contract/errors.ts'
 
 type PythonOptions = {
@@ -18,13 +19,15 @@ const keptErrorCharacters = 4_000
 export async function* runPython(args: readonly string[], options: PythonOptions): AsyncGenerator<Buffer, void, void> {
   const { cwd, env, signal } = options
   signal?.throwIfAborted()
-  const child = spawn('python3', args, {
-    cwd,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    // Its own process group, so that pip's children are stopped with it.
-    detached: process.platform !== 'win32',
-  })
+  const child = withPipes(
+    spawn('python3', args, {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Its own process group, so that pip's children are stopped with it.
+      detached: process.platform !== 'win32',
+    }),
+  )
   const ended = new Promise<number | Error | null>((resolve) => {
     child.once('error', resolve)
     child.once('close', resolve)

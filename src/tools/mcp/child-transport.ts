@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { OutputTail } from '../../base/output-tail.ts'
+import { withPipes } from '../../base/process/with-pipes.ts'
 import { randomHex } from '../../base/random-hex.ts'
 import { markVariable, signalFamily } from './process-family.ts'
 import { isJSONRPCResponse, ReadBuffer, serializeMessage } from './protocol.ts'
@@ -49,12 +50,10 @@ export class ChildTransport implements Transport {
 
   async start(): Promise<void> {
     const { command, args, env } = this.#program
-    const child = spawn(command, args, {
-      env: { ...environment(), ...env, [markVariable]: this.#mark },
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: process.platform !== 'win32',
-      windowsHide: true,
-    })
+    const options = { env: { ...environment(), ...env, [markVariable]: this.#mark }, windowsHide: true }
+    const child = withPipes(
+      spawn(command, args, { ...options, stdio: ['pipe', 'pipe', 'pipe'], detached: process.platform !== 'win32' }),
+    )
     if (running.size === 0) process.on('exit', killAll)
     running.add(this)
     this.#child = child

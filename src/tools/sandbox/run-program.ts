@@ -108,7 +108,9 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
       await ended
       if (endedFor === undefined && group?.isExhausted) endedFor = { type: 'too-much', what: 'used more memory than it may' }
       await group?.close()
-      const exitCode = descriptors.includes('status') ? status.exitCode : (code ?? undefined)
+      // Node.js gives even a program that never started a code.
+      const own = child.pid === undefined ? undefined : (code ?? undefined)
+      const exitCode = descriptors.includes('status') ? status.exitCode : own
       resolve({
         output: text.finish(),
         ...(endedFor === undefined && exitCode !== undefined && { exitCode }),
