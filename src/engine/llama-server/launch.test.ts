@@ -17,27 +17,45 @@ createServer((request, response) => {
 }).listen(Number(after('--port')), '127.0.0.1')
 `
 
-test('progress while loading is the share of the files that is in memory', async () => {
+/** Starts this program as a llama-server. */
+async function launch(program: string, { onReady, onLoadFailed, onLoading = () => undefined }: Outcome): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-launch-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const [binary, modelPath] = [join(folder, 'server.js'), join(folder, 'm.gguf')]
-  await writeFile(binary, `#!${process.execPath}\n${server}`)
+  await writeFile(binary, `#!${process.execPath}\n${program}`)
   await chmod(binary, 0o755)
   await writeFile(modelPath, 'x'.repeat(1000))
   const plan: ServerPlan = { binary, modelPath, contextLength: 100, slots: 1, flashAttention: 'auto', extraArguments: [] }
+  const launched = launchServer(
+    plan,
+    { onHeard: () => true, onLoading, onReady, onLoadFailed },
+    { model: 'm', log: { debug: () => undefined, info: () => undefined, warn: () => undefined } },
+  )
+  onTestFinished(() => launched.kill())
+}
+
+type Outcome = {
+  readonly onReady: () => void
+  readonly onLoadFailed: (message: string) => void
+  readonly onLoading?: (progress: number) => void
+}
+
+test('progress while loading is the share of the files that is in memory', async () => {
   const reported: number[] = []
-  await new Promise<void>((resolve, reject) => {
-    const launched = launchServer(
-      plan,
-      {
-        onHeard: () => true,
-        onLoading: (progress) => reported.push(progress),
-        onReady: () => resolve(),
-        onLoadFailed: (message) => reject(new Error(message)),
-      },
-      { model: 'm', log: { debug: () => undefined, info: () => undefined, warn: () => undefined } },
-    )
-    onTestFinished(() => launched.kill())
+  await new Promise<void>((onReady, reject) => {
+    void launch(server, {
+      onReady,
+      onLoadFailed: (message) => reject(new Error(message)),
+      onLoading: (one) => reported.push(one),
+    })
   })
   expect(reported).toEqual([0.99, 0.99])
+})
+
+test('a server that is too busy to describe its model is asked again, and not taken for another program', async () => {
+  const busyOnce = server
+    .replace('let asked = 0', 'let [asked, told] = [0, 0]')
+    .replace('if (request.url', "if (request.url === '/v1/models' && told++ === 0) return\n  if (request.url")
+  const end = await new Promise((resolve) => void launch(busyOnce, { onReady: () => resolve('ready'), onLoadFailed: resolve }))
+  expect(end).toBe('ready')
 })

@@ -146,12 +146,15 @@ class Launch {
     while (!ended.signal.aborted) {
       health = await askHealth(endpoint)
       if (health === 'ready') {
-        const facts = await askFacts(endpoint).catch(() => undefined)
-        // Another process took the port and answered; our server is about to fail.
-        if (facts === undefined) return ended.signal.aborted ? 'gone' : 'not-ours'
+        const facts = await askFacts(endpoint).catch((error: Error) => (error.name === 'TimeoutError' ? 'late' : undefined))
         if (ended.signal.aborted) return 'gone'
-        this.#handlers.onReady({ endpoint, facts })
-        return 'ready'
+        // Another process took the port and answered; our server is about to fail.
+        if (facts === undefined) return 'not-ours'
+        // On a busy machine, it is asked again.
+        if (facts !== 'late') {
+          this.#handlers.onReady({ endpoint, facts })
+          return 'ready'
+        }
       }
       if (health === 'not-ours') return 'not-ours'
       hasListened ||= health === 'loading'
