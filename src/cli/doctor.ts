@@ -149,7 +149,7 @@ async function* checkContexts({ models, home, memory }: LoadedConfig): AsyncGene
   for (const model of models) {
     if ((model.engine !== 'llama' && model.engine !== 'llama-server') || model.contextLength !== undefined) continue
     const file = await locateModelFile(model.source, home)
-    const choice = file && (await expectedContext(model, file.path, room).catch(() => undefined))
+    const choice = file && (await expectedContext(model, { modelPath: file.path }, room).catch(() => undefined))
     if (choice === undefined) continue
     const result = choice.longest.some(({ contextLength }) => contextLength >= choice.contextLength) ? 'ok' : 'warn'
     const advice = 'it does not fit into memory.budget: choose a smaller quantization, or raise it'

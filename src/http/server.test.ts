@@ -213,7 +213,13 @@ describe('routes', () => {
 
   test('models are listed with their details', async () => {
     const facts = { sizeBytes: 1, modifiedAtMs: 0, quantization: 'Q8_0', contextLength: 100, trainedContextLength: 200 }
-    const { app } = openTestServer({ modelFiles: { plan: async () => undefined, describe: async () => facts } })
+    const { app } = openTestServer({
+      modelFiles: {
+        plan: async () => undefined,
+        describe: async () => facts,
+        estimate: () => expect.fail('nothing is estimated'),
+      },
+    })
     const model = {
       id: 'org/fake',
       object: 'model',

@@ -1,6 +1,6 @@
 import type { ConfiguredModel } from '../config/models.ts'
 import type { LlamaModelConfig, LlamaServerModelConfig } from '../config/schema.ts'
-import { ensureModelFile, type ModelFileOptions } from '../registry/fetch/fetch-model.ts'
+import { ensureModelFile, locateModelFile, type ModelFileOptions } from '../registry/fetch/fetch-model.ts'
 import { weightsOf } from '../registry/gguf/memory-need.ts'
 import type { RepositorySource, Source } from '../registry/names/sources.ts'
 import { listFiles } from './list-files.ts'
@@ -38,6 +38,25 @@ export async function fetchFiles(config: ModelWithFiles, options: Omit<ModelFile
     ...(mmprojPath !== undefined && { mmprojPath }),
     ...(adapters.length > 0 && { adapters }),
     ...(draftSource !== undefined && { draft: { modelPath: await fetch(draftSource), ...draft } }),
+  }
+}
+
+/** The files of a model that are on this machine, besides the named one. */
+export async function locateFiles(
+  { source, mmproj, draft, adapters = [] }: ModelWithFiles,
+  modelPath: string,
+  home: string,
+): Promise<ModelFiles> {
+  const pathOf = async (sources: readonly Source[] | undefined) => sources && (await locateModelFile(sources, home))?.path
+  const mmprojPath = await pathOf(await projectorOf({ source, ...(mmproj !== undefined && { mmproj }) }, { home }))
+  const { source: draftSource, ...ofDraft } = draft ?? {}
+  const draftPath = await pathOf(draftSource)
+  const found = await Promise.all(adapters.map(async ({ source: from, scale }) => ({ path: await pathOf(from), scale })))
+  return {
+    modelPath,
+    ...(mmprojPath !== undefined && { mmprojPath }),
+    ...(draftPath !== undefined && { draft: { ...ofDraft, modelPath: draftPath } }),
+    adapters: found.flatMap(({ path, scale }) => (path === undefined ? [] : [{ path, scale }])),
   }
 }
 

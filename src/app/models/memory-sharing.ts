@@ -5,7 +5,7 @@ import type { Engine, MemoryNeed } from '../../contract/engine.ts'
 import type { Residency, Resident } from '../../contract/residency.ts'
 import type { LoadOptions } from '../../engine/llama/channel/ipc.ts'
 import type { ServerPlan } from '../../engine/llama-server/server-plan.ts'
-import type { ModelWithFiles } from '../../lifecycle/fetch-files.ts'
+import type { ModelFiles, ModelWithFiles } from '../../lifecycle/fetch-files.ts'
 import { type ContextChoice, type ContextRoom, chooseContext } from '../../registry/gguf/choose-context.ts'
 import { type LoadPlan, memoryNeed } from '../../registry/gguf/memory-need.ts'
 import { budgetBytes } from '../../registry/names/memory.ts'
@@ -82,22 +82,20 @@ export function defaultContext(plan: MemoryPlan, room: ContextRoom): Promise<Con
   return chooseContext(planOf(plan), room)
 }
 
-/** As `defaultContext`, before it is loaded: a draft model and adapters, which may not be here yet, and kept prefixes do not count. */
-export function expectedContext(
-  { draft: _, adapters: __, prefixCache: ___, ...settings }: ModelWithFiles & { readonly prefixCache?: unknown },
-  modelPath: string,
-  room: ContextRoom,
-): Promise<ContextChoice | undefined> {
-  return defaultContext({ ...settings, modelPath }, room)
+type Expected = ModelWithFiles & { readonly prefixCache?: unknown }
+
+/** As `defaultContext`, before it is loaded: files that are not named do not count, nor do kept prefixes. */
+export function expectedContext(config: Expected, files: ModelFiles, room: ContextRoom): Promise<ContextChoice | undefined> {
+  return defaultContext(expectedPlan(config, files), room)
 }
 
-/** The memory of a load with this context, without what `expectedContext` leaves out. */
-export function expectedNeed(
-  { draft: _, adapters: __, prefixCache: ___, ...settings }: ModelWithFiles & { readonly prefixCache?: unknown },
-  modelPath: string,
-  contextLength: number,
-): Promise<MemoryNeed> {
-  return memoryNeed(planOf({ ...settings, modelPath, contextLength }))
+/** The memory of a load with this context. */
+export function expectedNeed(config: Expected, files: ModelFiles, contextLength: number): Promise<MemoryNeed> {
+  return memoryNeed(planOf({ ...expectedPlan(config, files), contextLength }))
+}
+
+function expectedPlan({ draft: _, adapters: __, prefixCache: ___, ...settings }: Expected, files: ModelFiles): MemoryPlan {
+  return { ...settings, ...files }
 }
 
 /** The facts that the memory of a process depends on. `binary`: the program of a llama-server. */

@@ -1,13 +1,17 @@
 import type { ConfiguredModel } from '../../config/models.ts'
-import type { FilePlan, ModelFileFacts, ModelFiles } from '../../contract/server/model-file.ts'
-import { hasFiles, type ModelWithFiles } from '../../lifecycle/fetch-files.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { LoadEstimate, ModelFileFacts, ModelFiles } from '../../contract/server/model-file.ts'
+import { type ModelFiles as Files, hasFiles, locateFiles, type ModelWithFiles } from '../../lifecycle/fetch-files.ts'
+import { withHeaders } from '../../lifecycle/files-ahead.ts'
+import { findModel } from '../../lifecycle/find-model.ts'
+import { listFiles } from '../../lifecycle/list-files.ts'
 import { quantizationOf } from '../../registry/fetch/choose-file.ts'
 import { locateModelFile } from '../../registry/fetch/fetch-model.ts'
 import { isFetched } from '../../registry/fetch/stored-models.ts'
 import { type ContextRoom, longestOf } from '../../registry/gguf/choose-context.ts'
 import { describeGguf } from '../../registry/gguf/describe-gguf.ts'
 import { weightsOf } from '../../registry/gguf/memory-need.ts'
-import { formatSource } from '../../registry/names/sources.ts'
+import { formatSource, type RepositorySource } from '../../registry/names/sources.ts'
 import { expectedContext, expectedNeed, type MemorySharing } from './memory-sharing.ts'
 import { gpuPart } from './placement.ts'
 
@@ -15,10 +19,12 @@ type Parts = {
   readonly models: { all(): readonly { readonly id: string; readonly config: ConfiguredModel | undefined }[] }
   readonly home: string
   readonly sharing: Pick<MemorySharing, 'room'>
+  /** Has `HF_ENDPOINT` and `HF_TOKEN`; absent: `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>>
 }
 
 /** Reads what the files of models say; each is read again only when it, or the configuration of its model, has changed. */
-export function createModelFiles({ models, home, sharing }: Parts): ModelFiles {
+export function createModelFiles({ models, home, sharing, env = process.env }: Parts): ModelFiles {
   const known = new Map<string, { readonly key: string; readonly facts: Promise<ModelFileFacts | undefined> }>()
   const locate = async (id: string) => {
     const config = models.all().find((model) => model.id === id)?.config
@@ -31,8 +37,18 @@ export function createModelFiles({ models, home, sharing }: Parts): ModelFiles {
       const found = await locate(id)
       if (found === undefined) return undefined
       const { config, file } = found
-      const at = { path: file.path, isFetched: isFetched(file.path, home) }
-      return planLoad({ ...config, ...load }, at, sharing.room())
+      const files = await locateFiles(config, file.path, home)
+      const plan = await planLoad({ ...config, ...load }, files, sharing.room())
+      return { ...plan, path: file.path, isFetched: isFetched(file.path, home) }
+    },
+    async estimate(wanted, signal) {
+      const named = models.all().flatMap(({ config }) => config ?? [])
+      const listing = (repository: RepositorySource) => listFiles(repository, { env, token: undefined, signal })
+      const config = await findModel(wanted, { named, listFiles: listing })
+      if (!hasFiles(config)) throw new AppError('not-found', `model '${config.id}' takes no memory of this machine`)
+      const here = await locateModelFile(config.source, home)
+      if (here !== undefined) return planLoad(config, await locateFiles(config, here.path, home), sharing.room())
+      return withHeaders(config, { home, env, signal, listFiles: listing }, (files) => planLoad(config, files, sharing.room()))
     },
     async describe(id) {
       const found = await locate(id)
@@ -49,26 +65,23 @@ export function createModelFiles({ models, home, sharing }: Parts): ModelFiles {
   }
 }
 
-async function planLoad(
-  config: ModelWithFiles,
-  { path, isFetched }: Pick<FilePlan, 'path' | 'isFetched'>,
-  room: ContextRoom,
-): Promise<FilePlan> {
+async function planLoad(config: ModelWithFiles, files: Files, room: ContextRoom): Promise<LoadEstimate> {
   const { source, slots, gpuLayers } = config
+  const { modelPath, mmprojPath, draft, adapters = [] } = files
   const { budgetBytes } = room
+  const paths = [modelPath, mmprojPath, draft?.modelPath, ...adapters.map(({ path }) => path)]
+  const sizes = await Promise.all(paths.flatMap((path) => (path === undefined ? [] : [weightsOf(path)])))
   const file = {
     source: source.map(formatSource).join(', or '),
-    path,
-    isFetched,
-    sizeBytes: await weightsOf(path),
+    sizeBytes: sizes.reduce((sum, size) => sum + size, 0),
     slots,
     budgetBytes,
   }
-  const contextLength = config.contextLength ?? (await expectedContext(config, path, room))?.contextLength
+  const contextLength = config.contextLength ?? (await expectedContext(config, files, room))?.contextLength
   if (contextLength === undefined) return { ...file, longest: [] }
-  const need = await expectedNeed(config, path, contextLength)
+  const need = await expectedNeed(config, files, contextLength)
   const trained = need.longestContext(Number.POSITIVE_INFINITY)
-  const onGpu = await gpuPart({ ...config, modelPath: path, contextLength, flashAttention: config.flashAttention !== false })
+  const onGpu = await gpuPart({ ...config, modelPath, contextLength, flashAttention: config.flashAttention !== false })
   return {
     ...file,
     contextLength,
@@ -92,7 +105,7 @@ async function describeFile(
     const quantization = quantizationOf(path)
     const checksum = config.sha256 ?? sha256
     const described = await describeGguf(path)
-    const contextLength = config.contextLength ?? (await expectedContext(config, path, room))?.contextLength
+    const contextLength = config.contextLength ?? (await expectedContext(config, { modelPath: path }, room))?.contextLength
     return {
       ...described,
       ...(contextLength !== undefined && { contextLength }),

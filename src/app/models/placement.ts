@@ -65,7 +65,7 @@ type Machine = { readonly path: string; readonly room: ContextRoom; readonly gpu
  * it, or node-llama-cpp counts its layers.
  */
 export async function expectedPlacement(model: LlamaModelConfig, { path, room, gpus }: Machine): Promise<string | undefined> {
-  const context = model.contextLength === undefined ? await expectedContext(model, path, room) : undefined
+  const context = model.contextLength === undefined ? await expectedContext(model, { modelPath: path }, room) : undefined
   const longestContext = context?.contextLength
   const { draft: _, ...settings } = model
   const weights = await weightsToFit({

@@ -40,7 +40,7 @@ async function settingsFor(
 ): Promise<Partial<Pick<LlamaModelConfig, 'contextLength' | 'slots'>>> {
   const path = await fetchShown(model, config.home)
   const need = needOf(agent)
-  const choice = await expectedContext(model, path, roomFor(budgetBytes(config.memory.budget), 1))
+  const choice = await expectedContext(model, { modelPath: path }, roomFor(budgetBytes(config.memory.budget), 1))
   if (choice === undefined) return {}
   const { contextLength = choice.contextLength } = model
   const plan = planRoom(need, { contextLength, trained: choice.trainedContextLength, longest: choice.longest })

@@ -93,7 +93,7 @@ function factRows(facts: Partial<ModelFileFacts>): [string, string | undefined][
 async function needRows(model: LocalModel, path: string, { memory }: LoadedConfig): Promise<[string, string | undefined][]> {
   const { slots, flashAttention } = model
   const budget = budgetBytes(memory.budget)
-  const choice = await expectedContext(model, path, roomFor(budget, 1)).catch(() => undefined)
+  const choice = await expectedContext(model, { modelPath: path }, roomFor(budget, 1)).catch(() => undefined)
   const contextLength = model.contextLength ?? choice?.contextLength
   if (contextLength === undefined) return []
   const { bytes } = await memoryNeed({

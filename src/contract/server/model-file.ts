@@ -1,3 +1,5 @@
+import type { ModelWanted } from './lifecycle.ts'
+
 /** The facts in a model's file, read without loading it. */
 export type ModelFileFacts = {
   /** The size of all parts. */
@@ -28,14 +30,12 @@ export type ModelFileFacts = {
 /** The settings of a load that its memory depends on; absent ones are those of the model. */
 export type PlannedLoad = { readonly contextLength?: number; readonly slots?: number; readonly gpuLayers?: number }
 
-/** Where a model's file is, and the memory that a load takes, without its draft model, projector and adapters. */
-export type FilePlan = {
+/** The memory that a load takes, with the projector, the draft model and the adapters that are known. */
+export type LoadEstimate = {
   /** As the configuration names it. */
   readonly source: string
-  readonly path: string
+  /** All files together. */
   readonly sizeBytes: number
-  /** Dragoman fetched it, and may delete it. */
-  readonly isFetched: boolean
   readonly slots: number
   /** Absent, with what follows, where the header of the file cannot be read. */
   readonly contextLength?: number
@@ -50,9 +50,18 @@ export type FilePlan = {
   readonly longest: readonly { readonly slots: number; readonly contextLength: number }[]
 }
 
+/** The same, with the place of the model's file. */
+export type FilePlan = LoadEstimate & {
+  readonly path: string
+  /** Dragoman fetched it, and may delete it. */
+  readonly isFetched: boolean
+}
+
 export interface ModelFiles {
   /** Undefined for a model without a file here. */
   describe(id: string): Promise<ModelFileFacts | undefined>
   /** Undefined for a model without a file here. */
   plan(id: string, load: PlannedLoad): Promise<FilePlan | undefined>
+  /** The estimate for a model that may not be here: its header is read where it comes from. Rejects as `Lifecycle.find`. */
+  estimate(wanted: ModelWanted, signal: AbortSignal): Promise<LoadEstimate>
 }

@@ -1,16 +1,19 @@
 import type { z } from 'zod'
-import type { FilePlan } from '../../contract/server/model-file.ts'
-import type { modelFile } from './replies.ts'
+import type { FilePlan, LoadEstimate } from '../../contract/server/model-file.ts'
+import type { loadEstimate, modelFile } from './replies.ts'
 
 /** The reply of `GET /api/model-file`. */
 export function encodeModelFile(model: string, plan: FilePlan): z.input<typeof modelFile> {
+  return { ...encodeEstimate(model, plan), path: plan.path, fetched: plan.isFetched }
+}
+
+/** The reply of `GET /api/load-estimate`. */
+export function encodeEstimate(model: string, plan: LoadEstimate): z.input<typeof loadEstimate> {
   const { contextLength, trainedContextLength, bytes, gpuBytes, layerCount } = plan
   return {
     model,
     source: plan.source,
-    path: plan.path,
     size_bytes: plan.sizeBytes,
-    fetched: plan.isFetched,
     slots: plan.slots,
     ...(contextLength !== undefined && { context_length: contextLength }),
     ...(trainedContextLength !== undefined && { max_context_length: trainedContextLength }),

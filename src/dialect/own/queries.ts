@@ -60,6 +60,8 @@ export const modelFileSchema = looseObject({
   slots: optionalCount(1),
   gpu_layers: optionalCount(0),
 })
+/** The query of `GET /api/load-estimate`. */
+export const estimateSchema = looseObject({ model: modelName })
 /** The query of `DELETE /api/model-file`. */
 export const deleteFileSchema = looseObject({ model: modelName })
 
@@ -69,5 +71,6 @@ export const decodeRequests = (query: unknown) => validate(requestsSchema, query
 export const decodeLogs = (query: unknown) => validate(logsSchema, query)
 export const decodeUsage = (query: unknown) => validate(usageSchema, query)
 export const decodeModelFile = (query: unknown) => validate(modelFileSchema, query)
+export const decodeEstimate = (query: unknown) => validate(estimateSchema, query)
 export const decodeDeleteFile = (query: unknown) => validate(deleteFileSchema, query)
 export const decodeCatalogue = (query: unknown) => validate(catalogueSchema, query)

@@ -228,12 +228,10 @@ export const serverTools = object({
 })
 
 /** The file of a model, and the memory that a load takes. */
-export const modelFile = object({
+export const loadEstimate = object({
   model: text,
   source: text,
-  path: text,
   size_bytes: number,
-  fetched: flag,
   slots: number,
   context_length: number.optional(),
   max_context_length: number.optional(),
@@ -243,4 +241,5 @@ export const modelFile = object({
   budget_bytes: number,
   longest: list(object({ slots: number, context_length: number })),
 })
+export const modelFile = loadEstimate.extend({ path: text, fetched: flag })
 export const deletedFile = object({ model: text, freed_bytes: number })

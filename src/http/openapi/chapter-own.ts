@@ -3,6 +3,7 @@ import { newKeyFields, newKeySchema } from '../../dialect/own/keys.ts'
 import {
   catalogueSchema,
   deleteFileSchema,
+  estimateSchema,
   eventsSchema,
   logsSchema,
   modelFileSchema,
@@ -92,6 +93,12 @@ export const own: Chapter = {
       title: 'The file of a model on this machine, and the memory that a load with these settings takes',
       query: modelFileSchema,
       reply: reply.modelFile,
+    },
+    'GET /api/load-estimate': {
+      title:
+        'The files and the memory that a model would take, which may be one that POST /api/pull fetches: only its header is read',
+      query: estimateSchema,
+      reply: reply.loadEstimate,
     },
     'DELETE /api/model-file': {
       title: 'Delete the fetched file of a model, which is unloaded first',

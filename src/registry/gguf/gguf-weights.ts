@@ -32,7 +32,8 @@ export async function readWeights(path: string): Promise<GgufWeights | undefined
   return weightsOf(tensors)
 }
 
-function readTensors(begin: Buffer): FromHeader<readonly Tensor[]> {
+/** The tensors in a header, which are its end. */
+export function readTensors(begin: Buffer): FromHeader<readonly Tensor[]> {
   return readHeader(begin, (cursor) => {
     const count = cursor.count(leastTensorBytes)
     readMetadata(cursor)

@@ -6,14 +6,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 import { startHub } from '../../support/upstream/hub.ts'
 
 type ListedModel = { readonly id: string; readonly slots: number; readonly state: string }
 const modelsOf = async ({ url }: RunningApp) =>
   ((await (await fetch(`${url}/api/server`)).json()) as { readonly models: readonly ListedModel[] }).models
 
-describe.skipIf(chromium === undefined)(`adding a model in the page, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`adding a model in the page, in a browser${hint}`, () => {
   let app: RunningApp
   let browser: Browser
   let hub: Awaited<ReturnType<typeof startHub>>
@@ -46,6 +46,13 @@ describe.skipIf(chromium === undefined)(`adding a model in the page, in a browse
     await row.getByText(/Qwen3 1\.7B · 1\.3 GB · trained for 40,960 tokens · .* · thinks · calls tools/).waitFor()
     await dialog.getByText(/Llama 3\.3 70B · 42\.5 GB/).waitFor()
     expect(await findBarriers(page)).toEqual([])
+    // What it takes is known before it is fetched.
+    await row.getByRole('button', { name: 'Check qwen3:1.7b' }).click()
+    await row.getByText(/^\d.* to fetch · a context of [\d,]+ tokens$/).waitFor()
+    await row.getByText(/^needs about /).waitFor()
+    await dialog.getByLabel('Name or source').fill('hf.co/owner/some-GGUF:Q8_0')
+    await dialog.getByText(/^needs about /).waitFor()
+    expect(hub.seen.filter(({ url, headers }) => url.includes('/resolve/') && headers.range === undefined)).toEqual([])
     await dialog.getByLabel('Name or source').fill('qwen3 1.7')
     await expect.poll(() => dialog.getByRole('listitem').filter({ hasText: 'Qwen3' }).count()).toBe(1)
     await dialog.getByRole('button', { name: 'Fetch qwen3:1.7b' }).click()

@@ -31,6 +31,7 @@ export const refused: Readonly<Record<string, number>> = {
   // The query names nothing.
   'DELETE /v1/models': 400,
   'GET /api/model-file': 400,
+  'GET /api/load-estimate': 400,
   'DELETE /api/model-file': 400,
   'GET /v1/stream': 400,
   'DELETE /v1/stream': 400,

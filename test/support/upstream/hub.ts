@@ -5,7 +5,7 @@ import { builtinFile, builtinModel } from '../../../src/registry/names/builtin-m
 import { listenOnLoopback } from './loopback.ts'
 
 /**
- * A hub on loopback whose every repository has the built-in model, as `x-Q4_K_M.gguf` and `x-Q8_0.gguf`; those with `vision` in their
+ * A hub on loopback that sends files and parts of them, whose every repository has the built-in model, as `x-Q4_K_M.gguf` and `x-Q8_0.gguf`; those with `vision` in their
  * names also its projector. A search finds `owner/` with the text.
  */
 export async function startHub() {
@@ -23,11 +23,21 @@ export async function startHub() {
     }
     if (url.startsWith('/api/models/')) {
       const names = ['README.md', 'x-Q4_K_M.gguf', 'x-Q8_0.gguf', ...(url.includes('vision') ? ['mmproj-F16.gguf'] : [])]
-      response.end(JSON.stringify(names.map((path) => ({ type: 'file', path, size: file.length }))))
+      response.end(
+        JSON.stringify(
+          names.map((path) => ({ type: 'file', path, size: path.startsWith('mmproj') ? projector.length : file.length })),
+        ),
+      )
       return
     }
     if (url.includes('mmproj')) {
       response.end(projector)
+      return
+    }
+    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? []
+    if (to !== undefined) {
+      const part = file.subarray(Number(from), Number(to) + 1)
+      response.writeHead(206, { 'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${file.length}` }).end(part)
       return
     }
     response.setHeader('content-length', file.length)

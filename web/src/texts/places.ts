@@ -190,6 +190,12 @@ export const placeTexts = {
     notSearched: (why: string) => `Hugging Face was not searched: ${why}`,
     fetch: 'Fetch',
     pull: 'Fetch and load',
+    ahead: {
+      check: 'Check',
+      asking: 'Reading the beginning of the file where it comes from',
+      files: (size: string, context?: string) =>
+        `${size} to fetch${context === undefined ? '' : ` · a context of ${context} tokens`}`,
+    },
     pulling: (name: string) => `Fetching ${name}`,
     leaving: 'The download stops when this page is closed, and goes on from there the next time.',
     ofFile: {

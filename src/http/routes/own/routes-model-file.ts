@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
-import { encodeModelFile } from '../../../dialect/own/encode-model-file.ts'
-import { decodeDeleteFile, decodeModelFile } from '../../../dialect/own/queries.ts'
+import { readSource } from '../../../dialect/ollama/names.ts'
+import { encodeEstimate, encodeModelFile } from '../../../dialect/own/encode-model-file.ts'
+import { decodeDeleteFile, decodeEstimate, decodeModelFile } from '../../../dialect/own/queries.ts'
 import { callerOf } from '../../access/caller.ts'
+import { whenClosed } from '../../reply/when-closed.ts'
 import type { Models } from '../../run/deps.ts'
 
 /** The file of a model on this machine, the memory that a load takes, and deleting it. */
@@ -19,6 +21,12 @@ export function addModelFileRoutes(app: FastifyInstance, { models, modelFiles, l
       })
       if (plan === undefined) throw new AppError('not-found', `model '${id}' has no file on this machine`)
       return encodeModelFile(id, plan)
+    })
+    app.get('/api/load-estimate', { config }, async (request, reply) => {
+      const { model } = decodeEstimate(request.query)
+      const left = new AbortController()
+      whenClosed(reply.raw, () => left.abort())
+      return encodeEstimate(model, await modelFiles.estimate(readSource(model), left.signal))
     })
   }
   if (lifecycle === undefined) return

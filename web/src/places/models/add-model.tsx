@@ -4,6 +4,7 @@ import { placeTexts } from '../../texts/places.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { formatBytes, formatCount } from '../../ui/numbers.ts'
+import { Ahead } from './estimate.tsx'
 import { pull } from './pulls.ts'
 
 const texts = placeTexts.models
@@ -22,6 +23,7 @@ type Offers = { readonly models: readonly Model[]; readonly repositories: readon
 /** Nobody types that fast. */
 const quietMs = 300
 const shortestSearch = 3
+const longQuietMs = 800
 
 /** The models that can be fetched: the catalogue, and what Hugging Face has for the typed text, each one click away. */
 export function AddModel({ onClose }: { readonly onClose: () => void }) {
@@ -79,6 +81,7 @@ export function AddModel({ onClose }: { readonly onClose: () => void }) {
         <p id="name-hint" class="muted small">
           {texts.nameHint}
         </p>
+        {isExact(wanted) && <Ahead key={wanted} name={wanted} quietMs={longQuietMs} />}
         <div class="offers" role="status" aria-live="off">
           {problem !== undefined && <p class="bad small">{problem}</p>}
           {(models ?? []).length > 0 && (
@@ -111,6 +114,11 @@ export function AddModel({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
+/** A name that denotes one model, rather than a part of names. */
+function isExact(name: string): boolean {
+  return /^\S+[/:]\S+$/.test(name)
+}
+
 /** The proposed one first, then those that fit, in the catalogue's order. */
 function byFit(one: Model, other: Model): number {
   return Number(other.proposed) - Number(one.proposed) || Number(other.fits) - Number(one.fits)
@@ -138,6 +146,7 @@ type OfferRowProps = {
 }
 
 function OfferRow({ offer: { name, abilities }, facts, isMuted, onTake }: OfferRowProps) {
+  const [isChecked, setChecked] = useState(false)
   return (
     <li class="offer">
       <span class="offer-text">
@@ -145,7 +154,13 @@ function OfferRow({ offer: { name, abilities }, facts, isMuted, onTake }: OfferR
         <span class={isMuted ? 'small muted' : 'small'}>
           {[facts, ...abilities.map((ability) => texts.offered[ability])].join(' · ')}
         </span>
+        {isChecked && <Ahead name={name} />}
       </span>
+      {!isChecked && (
+        <Button of={name} onClick={() => setChecked(true)}>
+          {texts.ahead.check}
+        </Button>
+      )}
       <Button of={name} onClick={() => onTake(name)}>
         {texts.fetch}
       </Button>

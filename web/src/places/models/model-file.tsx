@@ -6,27 +6,15 @@ import { placeTexts } from '../../texts/places.ts'
 import { Button } from '../../ui/button.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
 import { Fact, IdFact } from '../../ui/facts.tsx'
-import { formatBytes, formatCount } from '../../ui/numbers.ts'
+import { formatBytes } from '../../ui/numbers.ts'
 import { say } from '../../ui/said.tsx'
 import { Failure } from '../../ui/states.tsx'
+import { Estimate, type LoadEstimate } from './estimate.tsx'
 
 const texts = placeTexts.models.ofFile
 
 /** The reply of `GET /api/model-file`. */
-type Plan = {
-  readonly source: string
-  readonly path: string
-  readonly size_bytes: number
-  readonly fetched: boolean
-  readonly slots: number
-  readonly context_length?: number
-  readonly max_context_length?: number
-  readonly memory_bytes?: number
-  readonly gpu_bytes?: number
-  readonly layers?: number
-  readonly budget_bytes: number
-  readonly longest: readonly { readonly slots: number; readonly context_length: number }[]
-}
+type Plan = LoadEstimate & { readonly source: string; readonly path: string; readonly fetched: boolean; readonly slots: number }
 
 type Setting = 'context_length' | 'slots' | 'gpu_layers'
 type Chosen = Readonly<Partial<Record<Setting, string>>>
@@ -159,30 +147,5 @@ function Field({ name, hint = '', chosen, onChange, least, most }: FieldProps) {
         onInput={(event) => change(event.currentTarget.value)}
       />
     </label>
-  )
-}
-
-/** The memory of the load, and what would fit. */
-function Estimate({ plan }: { readonly plan: Plan }) {
-  const { memory_bytes: bytes, budget_bytes: budget, gpu_bytes: gpu, longest, layers, max_context_length: trained } = plan
-  if (bytes === undefined) return <p class="small muted">{texts.unknown}</p>
-  const isTooMuch = bytes > budget
-  const parts = [
-    texts.memory(formatBytes(bytes), formatBytes(budget)),
-    gpu === undefined ? '' : texts.onGpu(formatBytes(gpu)),
-    trained === undefined ? '' : texts.trained(formatCount(trained)),
-    layers === undefined ? '' : texts.layers(layers),
-  ]
-  return (
-    <div role="status" class="small">
-      <p class={isTooMuch ? 'bad' : ''}>{parts.filter((part) => part !== '').join(' · ')}</p>
-      {isTooMuch && (
-        <p>
-          {longest.length === 0
-            ? texts.nothingFits
-            : texts.fits(longest.map((fit) => texts.fit(formatCount(fit.context_length), fit.slots)).join(', or '))}
-        </p>
-      )}
-    </div>
   )
 }
