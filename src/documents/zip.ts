@@ -81,11 +81,13 @@ async function unpack(raw: Uint8Array<ArrayBuffer>, method: number, count: (size
   }
   if (method !== deflated) throw damaged(`its parts are compressed by method ${method}, which is not read`)
   const pieces: Uint8Array<ArrayBuffer>[] = []
-  // The sizes in the directory may lie: bytes are counted as they come.
-  for await (const piece of new Blob([raw]).stream().pipeThrough(new DecompressionStream('deflate-raw'))) {
+  const unpacked = new Blob([raw]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
+  // The sizes in the directory may lie: bytes are counted as they come. Safari has no `for await` over streams.
+  const write = (piece: Uint8Array<ArrayBuffer>) => {
     count(piece.length)
     pieces.push(piece)
   }
+  await unpacked.pipeTo(new WritableStream({ write }))
   return new Uint8Array(await new Blob(pieces).arrayBuffer())
 }
 
