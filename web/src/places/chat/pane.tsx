@@ -29,6 +29,7 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
   const isAtEnd = useRef(true)
   const before = useRef(0)
   const touchedMs = useRef(Number.NEGATIVE_INFINITY)
+  const movedMs = useRef(Number.NEGATIVE_INFINITY)
   const [isAway, setAway] = useState(false)
   const [drawn, setDrawn] = useState(drawnAtOnce)
   const path = pathOf(conversation.value)
@@ -46,13 +47,24 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
     const isNear = scrollHeight - scrollTop - clientHeight < nearPx
     // Growth and late layout also scroll; only a reader leaves the end.
     const isReader = performance.now() - touchedMs.current < 1000
-    if (isNear) isAtEnd.current = true
-    else if (isReader && scrollTop < before.current) isAtEnd.current = false
+    const isMoving = performance.now() - movedMs.current < 1000
+    if (isReader && scrollTop < before.current && (isMoving || !isNear)) isAtEnd.current = false
+    else if (isNear) isAtEnd.current = true
     before.current = scrollTop
     setAway(!isAtEnd.current)
   }
   const touched = () => {
     touchedMs.current = performance.now()
+  }
+  const moved = () => {
+    touched()
+    movedMs.current = performance.now()
+  }
+  // A smooth scroll leaves the end in small steps, from each of which growth would take the reader back.
+  const wheeled = ({ deltaY }: WheelEvent) => {
+    if (deltaY >= 0 || room.current?.scrollTop === 0) return touched()
+    moved()
+    isAtEnd.current = false
   }
   // Growth and late layout move the end.
   useEffect(() => {
@@ -98,8 +110,8 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
         class="pane-room"
         ref={room}
         onScroll={onScroll}
-        onWheel={touched}
-        onTouchMove={touched}
+        onWheel={wheeled}
+        onTouchMove={moved}
         onPointerDown={touched}
         onKeyDown={touched}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard.
