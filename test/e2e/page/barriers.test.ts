@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 
 const key = 'sk-admin-0123456789abcdef'
 
@@ -87,7 +87,7 @@ async function openPlace(page: Page, place: string): Promise<void> {
   await page.getByRole('heading', { name: place, level: 1 }).waitFor()
 }
 
-describe.skipIf(chromium === undefined)(`every place and dialog of the page${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`every place and dialog of the page${hint}`, () => {
   let app: RunningApp
   let browser: Browser
   beforeAll(async () => {

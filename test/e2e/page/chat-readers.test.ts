@@ -4,34 +4,37 @@ import { startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { importLargeAnswer, largeAnswer, openLargeAnswer } from '../../support/page/large-answer.ts'
-import { chromium, hint, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks, openServerPage } from '../../support/page/open-page.ts'
 import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
-describe.skipIf(chromium === undefined)(`the chat of the page, for every reader and every answer${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`the chat of the page, for every reader and every answer${hint}`, () => {
   const { browser, open } = useScriptedPage()
 
-  test('the view stays with the end while the reader is there; Newest leads back, and what is selected stays selected', async () => {
-    const { page, close } = await open()
-    await write(page, script({ raw: 'begin. '.concat('some words of it.\n\n'.repeat(3000)), delayMs: 15 }))
-    const room = page.locator('.pane-room')
-    const toEnd = () => room.evaluate((element) => Math.round(element.scrollHeight - element.scrollTop - element.clientHeight))
-    await expect.poll(() => room.evaluate((element) => element.scrollHeight - element.clientHeight)).toBeGreaterThan(300)
-    await expect.poll(toEnd).toBeLessThan(48)
-    await page.evaluate('getSelection().selectAllChildren(document.querySelector("article.answer .md p"))')
-    await room.hover()
-    await page.mouse.wheel(0, -250)
-    await page.getByRole('button', { name: 'Newest' }).waitFor()
-    const top = await room.evaluate((element) => element.scrollTop)
-    const height = await room.evaluate((element) => element.scrollHeight)
-    await expect.poll(() => room.evaluate((element) => element.scrollHeight)).toBeGreaterThan(height + 100)
-    expect(await room.evaluate((element) => element.scrollTop)).toBe(top)
-    expect(await page.evaluate('String(getSelection())')).toBe('begin. some words of it.')
-    await page.getByRole('button', { name: 'Newest' }).click()
-    await expect.poll(toEnd).toBeLessThan(48)
-    await page.keyboard.press('Escape')
-    await page.getByRole('status').getByText('Stopped').waitFor()
-    await close()
-  })
+  test.skipIf(lacks('a wheel'))(
+    'the view stays with the end while the reader is there; Newest leads back, and what is selected stays selected',
+    async () => {
+      const { page, close } = await open()
+      await write(page, script({ raw: 'begin. '.concat('some words of it.\n\n'.repeat(3000)), delayMs: 15 }))
+      const room = page.locator('.pane-room')
+      const toEnd = () => room.evaluate((element) => Math.round(element.scrollHeight - element.scrollTop - element.clientHeight))
+      await expect.poll(() => room.evaluate((element) => element.scrollHeight - element.clientHeight)).toBeGreaterThan(300)
+      await expect.poll(toEnd).toBeLessThan(48)
+      await page.evaluate('getSelection().selectAllChildren(document.querySelector("article.answer .md p"))')
+      await room.hover()
+      await page.mouse.wheel(0, -250)
+      await page.getByRole('button', { name: 'Newest' }).waitFor()
+      const top = await room.evaluate((element) => element.scrollTop)
+      const height = await room.evaluate((element) => element.scrollHeight)
+      await expect.poll(() => room.evaluate((element) => element.scrollHeight)).toBeGreaterThan(height + 100)
+      expect(await room.evaluate((element) => element.scrollTop)).toBe(top)
+      expect(await page.evaluate('String(getSelection())')).toBe('begin. some words of it.')
+      await page.getByRole('button', { name: 'Newest' }).click()
+      await expect.poll(toEnd).toBeLessThan(48)
+      await page.keyboard.press('Escape')
+      await page.getByRole('status').getByText('Stopped').waitFor()
+      await close()
+    },
+  )
 
   test.each([
     [390, false],
@@ -152,25 +155,28 @@ describe.skipIf(chromium === undefined)(`the chat of the page, for every reader 
     await close()
   })
 
-  test('a megabyte of Markdown, huge tables and long lines come in pieces, in many frames', async () => {
-    const { page, close } = await open()
-    expect(largeAnswer.length).toBeGreaterThan(1_000_000)
-    await importLargeAnswer(page)
-    await page.evaluate(`{
+  test.skipIf(lacks('a large message'))(
+    'a megabyte of Markdown, huge tables and long lines come in pieces, in many frames',
+    async () => {
+      const { page, close } = await open()
+      expect(largeAnswer.length).toBeGreaterThan(1_000_000)
+      await importLargeAnswer(page)
+      await page.evaluate(`{
       window.steps = 0
       new MutationObserver((all) => { if (all.some(({ target }) => target.closest?.('.md') != null)) window.steps += 1 })
         .observe(document.body, { subtree: true, childList: true })
     }`)
-    await openLargeAnswer(page)
-    expect(await page.evaluate('window.steps')).toBeGreaterThan(10)
-    const most = (selector: string, measure: string) =>
-      page.evaluate(`Math.max(...[...document.querySelectorAll('.md ${selector}')].map((found) => found.${measure}))`)
-    // A browser lays out, and paints, only those in sight.
-    expect(await most('.md-piece', 'textContent.length')).toBeLessThanOrEqual(16_000)
-    expect(await most('table', 'textContent.length')).toBeLessThanOrEqual(4000)
-    expect(await page.evaluate('getComputedStyle(document.querySelector(".md-long .md-group")).contentVisibility')).toBe('auto')
-    await close()
-  })
+      await openLargeAnswer(page)
+      expect(await page.evaluate('window.steps')).toBeGreaterThan(10)
+      const most = (selector: string, measure: string) =>
+        page.evaluate(`Math.max(...[...document.querySelectorAll('.md ${selector}')].map((found) => found.${measure}))`)
+      // A browser lays out, and paints, only those in sight.
+      expect(await most('.md-piece', 'textContent.length')).toBeLessThanOrEqual(16_000)
+      expect(await most('table', 'textContent.length')).toBeLessThanOrEqual(4000)
+      expect(await page.evaluate('getComputedStyle(document.querySelector(".md-long .md-group")).contentVisibility')).toBe('auto')
+      await close()
+    },
+  )
 
   test('a block that takes long to read is shown as it was written, and a long list is read in parts', async () => {
     const { page, close } = await open()

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 
-describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`the chat of the page, in a browser${hint}`, () => {
   let app: RunningApp
   let browser: Browser
   beforeAll(async () => {
@@ -176,33 +176,36 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     await close()
   })
 
-  test('the settings are sent: system prompt, sampling, schema, tools; a schema is checked', async () => {
-    const { page, close } = await open()
-    await page.getByRole('button', { name: 'Settings' }).click()
-    await page.getByPlaceholder('random').and(page.getByLabel('Seed')).waitFor()
-    await page.getByLabel('System prompt').fill('Be brief.')
-    await page.getByLabel('Temperature').fill('0.5')
-    await page.getByLabel('JSON schema of the answer').fill('{"type":')
-    await page.locator('.drawer .bad').waitFor()
-    await page.getByLabel('JSON schema of the answer').fill('{"type":"object","required":["city"]}')
-    expect(await page.locator('.drawer .bad').count()).toBe(0)
-    await page
-      .getByRole('textbox', { name: 'Tools' })
-      .fill('[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]')
-    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
-    await write(page, script({ raw: '{"town": 1}' }))
-    expect((await sent).postDataJSON()).toMatchObject({
-      model: 'org/scripted',
-      temperature: 0.5,
-      messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user' }],
-      response_format: { json_schema: { schema: { required: ['city'] } } },
-      tools: [{ function: { name: 'f' } }],
-    })
-    await answers(page).getByText('the answer lacks "city"').waitFor()
-    await write(page, script({ raw: '{"city": "Oslo"}' }))
-    await answers(page).last().getByText('Matches the schema').waitFor()
-    await close()
-  })
+  test.skipIf(lacks('bodies of requests'))(
+    'the settings are sent: system prompt, sampling, schema, tools; a schema is checked',
+    async () => {
+      const { page, close } = await open()
+      await page.getByRole('button', { name: 'Settings' }).click()
+      await page.getByPlaceholder('random').and(page.getByLabel('Seed')).waitFor()
+      await page.getByLabel('System prompt').fill('Be brief.')
+      await page.getByLabel('Temperature').fill('0.5')
+      await page.getByLabel('JSON schema of the answer').fill('{"type":')
+      await page.locator('.drawer .bad').waitFor()
+      await page.getByLabel('JSON schema of the answer').fill('{"type":"object","required":["city"]}')
+      expect(await page.locator('.drawer .bad').count()).toBe(0)
+      await page
+        .getByRole('textbox', { name: 'Tools' })
+        .fill('[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]')
+      const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+      await write(page, script({ raw: '{"town": 1}' }))
+      expect((await sent).postDataJSON()).toMatchObject({
+        model: 'org/scripted',
+        temperature: 0.5,
+        messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user' }],
+        response_format: { json_schema: { schema: { required: ['city'] } } },
+        tools: [{ function: { name: 'f' } }],
+      })
+      await answers(page).getByText('the answer lacks "city"').waitFor()
+      await write(page, script({ raw: '{"city": "Oslo"}' }))
+      await answers(page).last().getByText('Matches the schema').waitFor()
+      await close()
+    },
+  )
 
   test('copies the conversation as code, without the key', async () => {
     const { page, close } = await open()
@@ -222,7 +225,7 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     await close()
   })
 
-  test('attaches files by paste and by drop, and says which it cannot read', async () => {
+  test.skipIf(lacks('pasting'))('attaches files by paste and by drop, and says which it cannot read', async () => {
     const { page, close } = await open()
     const give = (event: string, name: string, type: string) =>
       page.evaluate(`{
@@ -250,33 +253,36 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     await close()
   })
 
-  test('reasoning is a folded line with its time, and calls of tools wait for a result', async () => {
-    const { page, close } = await open()
-    await page.getByRole('combobox', { name: 'Model' }).selectOption('org/thinker')
-    await write(page, script({ raw: '<think>Let me see.</think>It rains.', delayMs: 5 }))
-    await facts(page).waitFor()
-    await answers(page)
-      .getByText(/^Thought for/)
-      .click()
-    await answers(page).getByText('Let me see.').waitFor()
-    expect(await answers(page).locator('.md').textContent()).toBe('It rains.')
-    await page.getByRole('button', { name: 'Settings' }).click()
-    await page
-      .getByRole('textbox', { name: 'Tools' })
-      .fill('[{"type":"function","function":{"name":"weather","parameters":{"type":"object"}}}]')
-    await write(page, script({ raw: '<tool_call>\n{"name": "weather", "arguments": {"city": "Oslo"}}\n</tool_call>' }))
-    const call = answers(page).last()
-    await call.getByText('The model calls weather').waitFor()
-    await call.getByText('"city": "Oslo"').waitFor()
-    await call.getByLabel('Result: weather').fill('21 degrees')
-    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
-    await call.getByRole('button', { name: 'Send the results' }).click()
-    expect((await sent).postDataJSON().messages.slice(-2)).toMatchObject([
-      { role: 'assistant', tool_calls: [{ function: { name: 'weather' } }] },
-      { role: 'tool', content: '21 degrees' },
-    ])
-    await close()
-  })
+  test.skipIf(lacks('bodies of requests'))(
+    'reasoning is a folded line with its time, and calls of tools wait for a result',
+    async () => {
+      const { page, close } = await open()
+      await page.getByRole('combobox', { name: 'Model' }).selectOption('org/thinker')
+      await write(page, script({ raw: '<think>Let me see.</think>It rains.', delayMs: 5 }))
+      await facts(page).waitFor()
+      await answers(page)
+        .getByText(/^Thought for/)
+        .click()
+      await answers(page).getByText('Let me see.').waitFor()
+      expect(await answers(page).locator('.md').textContent()).toBe('It rains.')
+      await page.getByRole('button', { name: 'Settings' }).click()
+      await page
+        .getByRole('textbox', { name: 'Tools' })
+        .fill('[{"type":"function","function":{"name":"weather","parameters":{"type":"object"}}}]')
+      await write(page, script({ raw: '<tool_call>\n{"name": "weather", "arguments": {"city": "Oslo"}}\n</tool_call>' }))
+      const call = answers(page).last()
+      await call.getByText('The model calls weather').waitFor()
+      await call.getByText('"city": "Oslo"').waitFor()
+      await call.getByLabel('Result: weather').fill('21 degrees')
+      const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+      await call.getByRole('button', { name: 'Send the results' }).click()
+      expect((await sent).postDataJSON().messages.slice(-2)).toMatchObject([
+        { role: 'assistant', tool_calls: [{ function: { name: 'weather' } }] },
+        { role: 'tool', content: '21 degrees' },
+      ])
+      await close()
+    },
+  )
 
   test('log-probabilities are shown token by token', async () => {
     const { page, close } = await open()
@@ -295,47 +301,50 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     await close()
   })
 
-  test('a lost answer keeps what came, says so in place, and continues where it ended', async () => {
-    const { port } = new URL(app.url)
-    const sockets = new Set<Socket>()
-    let isAway = false
-    const proxy = createServer((incoming) => {
-      if (isAway) return incoming.destroy()
-      const outgoing = connect(Number(port), '127.0.0.1')
-      sockets.add(incoming)
-      // A server that is not told of the end would wait for the answer to be read.
-      incoming
-        .on('error', () => undefined)
-        .on('close', () => outgoing.destroy())
-        .pipe(outgoing)
-      outgoing
-        .on('error', () => undefined)
-        .on('close', () => incoming.destroy())
-        .pipe(incoming)
-      return incoming
-    })
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-    const { page, close } = await openServerPage(browser, `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`)
-    await page.getByRole('combobox', { name: 'Model' }).waitFor()
-    // The server has been restarted.
-    await page.route('**/v1/stream?*', (route) => route.fulfill({ status: 404 }))
-    await write(page, script({ raw: 'before the end. '.repeat(2000), delayMs: 10 }))
-    await answers(page).getByText('before the end').waitFor()
-    isAway = true
-    for (const socket of sockets) socket.destroy()
-    await page.getByLabel('Write a message').fill('typed while it was away')
-    isAway = false
-    await answers(page).getByText('The connection to the server ended before the answer did. What came is kept.').waitFor()
-    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
-    await answers(page).getByRole('button', { name: 'Continue' }).click()
-    const body = (await sent).postDataJSON()
-    expect(body.continue_final_message).toBe(true)
-    expect(body.messages.at(-1)).toMatchObject({ role: 'assistant', content: expect.stringContaining('before the end') })
-    expect(await page.getByLabel('Write a message').inputValue()).toBe('typed while it was away')
-    await close()
-    proxy.close()
-    for (const socket of sockets) socket.destroy()
-  })
+  test.skipIf(lacks('bodies of requests', 'downloads'))(
+    'a lost answer keeps what came, says so in place, and continues where it ended',
+    async () => {
+      const { port } = new URL(app.url)
+      const sockets = new Set<Socket>()
+      let isAway = false
+      const proxy = createServer((incoming) => {
+        if (isAway) return incoming.destroy()
+        const outgoing = connect(Number(port), '127.0.0.1')
+        sockets.add(incoming)
+        // A server that is not told of the end would wait for the answer to be read.
+        incoming
+          .on('error', () => undefined)
+          .on('close', () => outgoing.destroy())
+          .pipe(outgoing)
+        outgoing
+          .on('error', () => undefined)
+          .on('close', () => incoming.destroy())
+          .pipe(incoming)
+        return incoming
+      })
+      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+      const { page, close } = await openServerPage(browser, `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`)
+      await page.getByRole('combobox', { name: 'Model' }).waitFor()
+      // The server has been restarted.
+      await page.route('**/v1/stream?*', (route) => route.fulfill({ status: 404 }))
+      await write(page, script({ raw: 'before the end. '.repeat(2000), delayMs: 10 }))
+      await answers(page).getByText('before the end').waitFor()
+      isAway = true
+      for (const socket of sockets) socket.destroy()
+      await page.getByLabel('Write a message').fill('typed while it was away')
+      isAway = false
+      await answers(page).getByText('The connection to the server ended before the answer did. What came is kept.').waitFor()
+      const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+      await answers(page).getByRole('button', { name: 'Continue' }).click()
+      const body = (await sent).postDataJSON()
+      expect(body.continue_final_message).toBe(true)
+      expect(body.messages.at(-1)).toMatchObject({ role: 'assistant', content: expect.stringContaining('before the end') })
+      expect(await page.getByLabel('Write a message').inputValue()).toBe('typed while it was away')
+      await close()
+      proxy.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  )
 
   test('the server’s own refusal is shown in place, with a way to try again', async () => {
     const { page, close } = await open()
@@ -346,24 +355,27 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     await close()
   })
 
-  test('exports and imports conversations, and refuses a file that is none', async () => {
-    const { page, close } = await open()
-    await write(page, 'keep me')
-    await facts(page).waitFor()
-    const download = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Export all' }).click()
-    const file = await (await download).path()
-    await page.getByRole('button', { name: 'Delete keep me' }).click()
-    await page.getByRole('dialog').getByText('"keep me" has 2 messages').waitFor()
-    await page.keyboard.press('Enter')
-    await expect.poll(() => page.locator('a.conversation').count()).toBe(0)
-    const input = page.locator('.conversations input[type=file]')
-    await input.setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('{}') })
-    await page.getByText(/This file has no conversations/).waitFor()
-    await input.setInputFiles(file)
-    await page.locator('a.conversation').getByText('keep me').waitFor()
-    await close()
-  })
+  test.skipIf(lacks('downloads', 'bodies of requests'))(
+    'exports and imports conversations, and refuses a file that is none',
+    async () => {
+      const { page, close } = await open()
+      await write(page, 'keep me')
+      await facts(page).waitFor()
+      const download = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Export all' }).click()
+      const file = await (await download).path()
+      await page.getByRole('button', { name: 'Delete keep me' }).click()
+      await page.getByRole('dialog').getByText('"keep me" has 2 messages').waitFor()
+      await page.keyboard.press('Enter')
+      await expect.poll(() => page.locator('a.conversation').count()).toBe(0)
+      const input = page.locator('.conversations input[type=file]')
+      await input.setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('{}') })
+      await page.getByText(/This file has no conversations/).waitFor()
+      await input.setInputFiles(file)
+      await page.locator('a.conversation').getByText('keep me').waitFor()
+      await close()
+    },
+  )
 
   test('n, / and Escape work from everywhere, but do not take letters from who types', async () => {
     const { page, close } = await open()

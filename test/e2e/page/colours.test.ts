@@ -5,16 +5,16 @@ import { codeSamples } from '../../support/page/code-samples.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { importLargeAnswer, openLargeAnswer } from '../../support/page/large-answer.ts'
 import { watchMainThread } from '../../support/page/main-thread.ts'
-import { chromium, hint } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks } from '../../support/page/open-page.ts'
 import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
 const fence = (language: string, code: string) => `\`\`\`${language}\n${code}\`\`\`\n`
 const spans = (page: Page) => answers(page).locator('.md-code pre span[class^="code-"]')
 
-describe.skipIf(chromium === undefined)(`colours in code, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`colours in code, in a browser${hint}`, () => {
   const { open } = useScriptedPage()
 
-  test.each([false, true])(
+  test.skipIf(lacks('a tall window')).each([false, true])(
     'all languages have some, which can be read; the code stays as it was written (dark: %s)',
     async (isDark) => {
       // High enough for all of it to be in sight.
@@ -54,7 +54,7 @@ describe.skipIf(chromium === undefined)(`colours in code, in a browser${hint}`, 
     await close()
   })
 
-  test('five thousand lines get theirs in small steps, where a reader is', async () => {
+  test.skipIf(lacks('the main thread'))('five thousand lines get theirs in small steps, where a reader is', async () => {
     const { page, close } = await open()
     const line = 'export async function read(path: string): Promise<number> { return path.length + 1.5 } // one\n'
     const code = line.repeat(5000)

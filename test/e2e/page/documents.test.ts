@@ -5,13 +5,13 @@ import { pdfFile } from '../../support/documents/pdf-file.ts'
 import { zipFile } from '../../support/documents/zip-file.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { write } from '../../support/page/chat-words.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 import { png } from '../../support/pictures.ts'
 
 /** It beeps once a second, and nobody is asked. */
 const fakeMicrophone = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream']
 
-describe.skipIf(chromium === undefined)(`files in the chat of the page, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`files in the chat of the page, in a browser${hint}`, () => {
   let app: RunningApp
   let browser: Browser
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe.skipIf(chromium === undefined)(`files in the chat of the page, in a bro
     return { ...opened, attach }
   }
 
-  test('documents and text of any name reach the model as their text', async () => {
+  test.skipIf(lacks('bodies of requests'))('documents and text of any name reach the model as their text', async () => {
     const { page, attach, problems, strangers, close } = await open('scripted')
     await attach({
       'a.docx': docxFile(wordParagraph('In Bremen')),
@@ -85,7 +85,7 @@ describe.skipIf(chromium === undefined)(`files in the chat of the page, in a bro
     await close()
   })
 
-  test('a long paste becomes a file, a short one stays text', async () => {
+  test.skipIf(lacks('pasting'))('a long paste becomes a file, a short one stays text', async () => {
     const { page, close } = await open('scripted')
     const paste = (text: string) =>
       page.evaluate(`{
@@ -101,34 +101,43 @@ describe.skipIf(chromium === undefined)(`files in the chat of the page, in a bro
     await close()
   })
 
-  test('where the model hears, the microphone records a WAV file; where it does not, there is none', async () => {
-    const { page, close } = await open('tiny')
-    const record = page.getByRole('button', { name: 'Record a sound' })
-    expect(await record.count()).toBe(0)
-    await page.getByRole('combobox', { name: 'Model' }).selectOption('scripted')
-    await record.click()
-    await page.getByText('1 s', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Stop recording' }).click()
-    await page.getByRole('button', { name: 'Remove Recording.wav' }).waitFor()
-    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
-    await write(page, 'What do you hear?')
-    const [{ input_audio: sound }] = (await sent).postDataJSON().messages[0].content
-    const wav = Buffer.from(sound.data, 'base64')
-    expect([sound.format, wav.toString('latin1', 0, 4), wav.readUInt32LE(24)]).toEqual(['wav', 'RIFF', 16_000])
-    expect(wav.length).toBeGreaterThan(1000)
-    await close()
-  })
+  test.skipIf(lacks('a microphone'))(
+    'where the model hears, the microphone records a WAV file; where it does not, there is none',
+    async () => {
+      const { page, close } = await open('tiny')
+      const record = page.getByRole('button', { name: 'Record a sound' })
+      expect(await record.count()).toBe(0)
+      await page.getByRole('combobox', { name: 'Model' }).selectOption('scripted')
+      await record.click()
+      await page.getByText('1 s', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Stop recording' }).click()
+      await page.getByRole('button', { name: 'Remove Recording.wav' }).waitFor()
+      const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+      await write(page, 'What do you hear?')
+      const [{ input_audio: sound }] = (await sent).postDataJSON().messages[0].content
+      const wav = Buffer.from(sound.data, 'base64')
+      expect([sound.format, wav.toString('latin1', 0, 4), wav.readUInt32LE(24)]).toEqual(['wav', 'RIFF', 16_000])
+      expect(wav.length).toBeGreaterThan(1000)
+      await close()
+    },
+  )
 
-  test('a picture for a model that does not see is refused before it is sent, and a model that sees is one click away', async () => {
-    const { page, close } = await open('tiny')
-    await page.getByLabel('Attach').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: png([200, 0, 0]) })
-    await page.getByText(/tiny does not read pictures/).waitFor()
-    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
-    await page.getByRole('button', { name: 'Use scripted' }).click()
-    expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('scripted')
-    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
-    await write(page, 'What is it?')
-    expect((await sent).postDataJSON()).toMatchObject({ model: 'scripted', messages: [{ content: [{ type: 'image_url' }, {}] }] })
-    await close()
-  })
+  test.skipIf(lacks('bodies of requests'))(
+    'a picture for a model that does not see is refused before it is sent, and a model that sees is one click away',
+    async () => {
+      const { page, close } = await open('tiny')
+      await page.getByLabel('Attach').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: png([200, 0, 0]) })
+      await page.getByText(/tiny does not read pictures/).waitFor()
+      expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+      await page.getByRole('button', { name: 'Use scripted' }).click()
+      expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('scripted')
+      const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+      await write(page, 'What is it?')
+      expect((await sent).postDataJSON()).toMatchObject({
+        model: 'scripted',
+        messages: [{ content: [{ type: 'image_url' }, {}] }],
+      })
+      await close()
+    },
+  )
 })

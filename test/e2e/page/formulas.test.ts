@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { formulas } from '../../support/page/formulas.ts'
-import { chromium, hint } from '../../support/page/open-page.ts'
+import { browserPath, hint } from '../../support/page/open-page.ts'
 import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
 /** Each in its sentence, or in a paragraph of its own. */
@@ -11,7 +11,7 @@ const answer = Object.entries(formulas)
   .map(([name, source]) => (/^(\\\[|\$\$)/.test(source) ? `${name}:\n\n${source}` : `${name}: ${source}, and more.`))
   .join('\n\n')
 
-describe.skipIf(chromium === undefined)(`formulas in answers, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`formulas in answers, in a browser${hint}`, () => {
   const { open } = useScriptedPage()
   const drawn = (page: Page) => answers(page).locator('.formula math')
   const resources = (page: Page) =>
@@ -30,9 +30,11 @@ describe.skipIf(chromium === undefined)(`formulas in answers, in a browser${hint
       .locator('mo')
       .evaluateAll((signs) => signs.filter((sign) => sign.textContent === '(').map((sign) => sign.getBoundingClientRect().height))
     expect(Math.min(...heights)).toBeGreaterThan(30)
+    await page.evaluate('document.activeElement.blur()')
     await page.evaluate('getSelection().selectAllChildren(document.querySelector("article.answer .md"))')
-    await page.keyboard.press('ControlOrMeta+c')
-    const copied = (await page.evaluate('navigator.clipboard.readText()')) as string
+    await page.evaluate('addEventListener("copy", ({ clipboardData }) => (window.copied = clipboardData.getData("text/plain")))')
+    await page.evaluate('document.execCommand("copy")')
+    const copied = (await page.evaluate('window.copied')) as string
     for (const [name, source] of Object.entries(formulas)) expect(copied, name).toContain(source)
     expect(copied).toContain('a square: \\(a^2 + b^2 = c^2\\), and more.\n\nthe roots of a quadratic:\n\n\\[ x')
     expect([...strangers, ...problems]).toEqual([])

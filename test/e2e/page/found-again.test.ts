@@ -3,13 +3,13 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(' ')
 const whole = words(400)
 const slow = script({ raw: whole, delayMs: 10 })
 
-describe.skipIf(chromium === undefined)(`answers that are left and found again${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`answers that are left and found again${hint}`, () => {
   let app: RunningApp
   let browser: Browser
   beforeAll(async () => {

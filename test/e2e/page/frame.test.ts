@@ -2,13 +2,13 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 import { proxyTo } from '../../support/page/proxy.ts'
 
 const key = 'sk-reader-0123456789abcdef'
 const watcher = 'sk-watcher-0123456789abcdef'
 
-describe.skipIf(chromium === undefined)(`the frame of the page, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`the frame of the page, in a browser${hint}`, () => {
   let app: RunningApp
   let locked: RunningApp
   let browser: Browser
@@ -96,7 +96,7 @@ describe.skipIf(chromium === undefined)(`the frame of the page, in a browser${hi
     proxy.close()
   })
 
-  test('says when the server is away, and when the next try is', async () => {
+  test.skipIf(lacks('no network'))('says when the server is away, and when the next try is', async () => {
     const { page, context, close } = await openServerPage(browser, app.url)
     await page.getByRole('heading', { name: 'Chat', level: 1 }).waitFor()
     await context.setOffline(true)

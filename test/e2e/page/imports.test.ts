@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { zipFile } from '../../support/documents/zip-file.ts'
 import { answers, facts, write } from '../../support/page/chat-words.ts'
 import { storeAsBefore } from '../../support/page/kept.ts'
-import { chromium, hint } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks } from '../../support/page/open-page.ts'
 import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -46,7 +46,7 @@ const damaged = [
   conversation('slow-pattern', withAnswer({ text: `"An answer${'a'.repeat(40)}!"`, schema: '{"pattern":"^An answer(a+)+$"}' })),
 ]
 
-describe.skipIf(chromium === undefined)(`what the page finds in files and in the browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`what the page finds in files and in the browser${hint}`, () => {
   const { open, url } = useScriptedPage()
 
   /** Gives the page a file, and waits until it says so. */
@@ -96,7 +96,7 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
     await close()
   })
 
-  test('damaged conversations that the browser has are shown, and can be deleted', async () => {
+  test.skipIf(lacks('other pages'))('damaged conversations that the browser has are shown, and can be deleted', async () => {
     const { page, problems, close } = await open()
     await page.goto(`${url()}/health`)
     await storeAsBefore(page, [...damaged, { id: 'no-messages' }, conversation('good')])
@@ -126,36 +126,45 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
     await close()
   })
 
-  test('a conversation whose view fails says so and can be exported; the list and the others stay', async () => {
-    const { page, close } = await open()
-    await importFile(page, [conversation('good'), conversation('odd')])
-    await page.evaluate(`{
+  test.skipIf(lacks('downloads'))(
+    'a conversation whose view fails says so and can be exported; the list and the others stay',
+    async () => {
+      const { page, close } = await open()
+      await importFile(page, [conversation('good'), conversation('odd')])
+      await page.evaluate(`{
       const { toISOString } = Date.prototype
       window.mend = () => { Date.prototype.toISOString = toISOString }
       Date.prototype.toISOString = () => { throw new Error('a fault of the view') }
     }`)
-    await page.getByRole('link', { name: 'odd' }).click()
-    const failure = page.getByRole('alert')
-    await failure.getByText(/cannot be shown \(a fault of the view\)/).waitFor()
-    const [exported] = await Promise.all([page.waitForEvent('download'), failure.getByRole('button', { name: 'Export' }).click()])
-    expect(exported.suggestedFilename()).toBe('odd.json')
-    await page.evaluate('window.mend()')
-    await openEach(page, ['good', 'odd'])
-    await close()
-  })
+      await page.getByRole('link', { name: 'odd' }).click()
+      const failure = page.getByRole('alert')
+      await failure.getByText(/cannot be shown \(a fault of the view\)/).waitFor()
+      const [exported] = await Promise.all([
+        page.waitForEvent('download'),
+        failure.getByRole('button', { name: 'Export' }).click(),
+      ])
+      expect(exported.suggestedFilename()).toBe('odd.json')
+      await page.evaluate('window.mend()')
+      await openEach(page, ['good', 'odd'])
+      await close()
+    },
+  )
 
-  test('a branch of thousands of messages shows its last ones, and earlier ones on request', async () => {
-    const { page, close } = await open()
-    const ids = Array.from({ length: 20_000 }, (_, index) => `m${index}`)
-    const all = ids.map((id, index) => ({ id, parent: ids[index - 1], role: 'user', text: `text ${index}`, atMs: index }))
-    const chosen = Object.fromEntries(ids.map((id, index) => [ids[index - 1] ?? 'start', id]))
-    await importFile(page, [conversation('long', { messages: Object.fromEntries(all.map((each) => [each.id, each])), chosen })])
-    await page.getByRole('link', { name: 'long' }).click()
-    const drawn = page.locator('article.message')
-    await drawn.last().getByText('text 19999').waitFor()
-    expect(await drawn.count()).toBe(100)
-    await page.getByRole('button', { name: 'Show earlier messages (19,900)' }).click()
-    await drawn.first().getByText('text 19800').waitFor()
-    await close()
-  })
+  test.skipIf(lacks('a large message'))(
+    'a branch of thousands of messages shows its last ones, and earlier ones on request',
+    async () => {
+      const { page, close } = await open()
+      const ids = Array.from({ length: 20_000 }, (_, index) => `m${index}`)
+      const all = ids.map((id, index) => ({ id, parent: ids[index - 1], role: 'user', text: `text ${index}`, atMs: index }))
+      const chosen = Object.fromEntries(ids.map((id, index) => [ids[index - 1] ?? 'start', id]))
+      await importFile(page, [conversation('long', { messages: Object.fromEntries(all.map((each) => [each.id, each])), chosen })])
+      await page.getByRole('link', { name: 'long' }).click()
+      const drawn = page.locator('article.message')
+      await drawn.last().getByText('text 19999').waitFor()
+      expect(await drawn.count()).toBe(100)
+      await page.getByRole('button', { name: 'Show earlier messages (19,900)' }).click()
+      await drawn.first().getByText('text 19800').waitFor()
+      await close()
+    },
+  )
 })

@@ -3,10 +3,10 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
-import { chromium, hint } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks } from '../../support/page/open-page.ts'
 import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
-describe.skipIf(chromium === undefined)(`what a person does with conversations, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`what a person does with conversations, in a browser${hint}`, () => {
   const { open, url } = useScriptedPage([{ id: 'org/other', contextLength: 8192 }])
   const ask = async (page: Page, text: string, nth: number) => {
     await write(page, text)
@@ -49,31 +49,34 @@ describe.skipIf(chromium === undefined)(`what a person does with conversations, 
     await close()
   })
 
-  test('deletes one message or all that follow, and answers again what has no answer', async () => {
-    const { page, close } = await open()
-    for (const [index, text] of ['one', 'two', 'three'].entries()) await ask(page, text, index)
-    const remove = async (nth: number, action: string) => {
-      await page.locator('article').nth(nth).getByRole('button', { name: 'Delete this message' }).click()
-      expect(await findBarriers(page)).toEqual([])
-      await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
-    }
-    await remove(1, 'Delete')
-    await expect.poll(() => texts(page)).toEqual(['one', 'two', 'two', 'three', 'three'])
-    await remove(2, 'Delete it and all that follows')
-    await expect.poll(() => texts(page)).toEqual(['one', 'two'])
-    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
-    await page.getByRole('button', { name: 'Answer this' }).click()
-    expect((await sent).postDataJSON().messages).toEqual([
-      { role: 'user', content: 'one' },
-      { role: 'user', content: 'two' },
-    ])
-    await expect.poll(() => texts(page)).toEqual(['one', 'two', 'two'])
-    await page.reload()
-    await expect.poll(() => texts(page)).toEqual(['one', 'two', 'two'])
-    await close()
-  })
+  test.skipIf(lacks('bodies of requests'))(
+    'deletes one message or all that follow, and answers again what has no answer',
+    async () => {
+      const { page, close } = await open()
+      for (const [index, text] of ['one', 'two', 'three'].entries()) await ask(page, text, index)
+      const remove = async (nth: number, action: string) => {
+        await page.locator('article').nth(nth).getByRole('button', { name: 'Delete this message' }).click()
+        expect(await findBarriers(page)).toEqual([])
+        await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
+      }
+      await remove(1, 'Delete')
+      await expect.poll(() => texts(page)).toEqual(['one', 'two', 'two', 'three', 'three'])
+      await remove(2, 'Delete it and all that follows')
+      await expect.poll(() => texts(page)).toEqual(['one', 'two'])
+      const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+      await page.getByRole('button', { name: 'Answer this' }).click()
+      expect((await sent).postDataJSON().messages).toEqual([
+        { role: 'user', content: 'one' },
+        { role: 'user', content: 'two' },
+      ])
+      await expect.poll(() => texts(page)).toEqual(['one', 'two', 'two'])
+      await page.reload()
+      await expect.poll(() => texts(page)).toEqual(['one', 'two', 'two'])
+      await close()
+    },
+  )
 
-  test('an edited answer is what the model reads next', async () => {
+  test.skipIf(lacks('bodies of requests'))('an edited answer is what the model reads next', async () => {
     const { page, close } = await open()
     await ask(page, 'one', 0)
     await page.getByRole('button', { name: 'Change the answer' }).click()
@@ -88,7 +91,7 @@ describe.skipIf(chromium === undefined)(`what a person does with conversations, 
     await close()
   })
 
-  test('a preset keeps settings, and is the start of new chats', async () => {
+  test.skipIf(lacks('bodies of requests'))('a preset keeps settings, and is the start of new chats', async () => {
     const { page, context, close } = await open()
     await page.getByRole('button', { name: 'Settings' }).click()
     await page.getByLabel('System prompt').fill('Be brief.')
@@ -135,7 +138,7 @@ describe.skipIf(chromium === undefined)(`what a person does with conversations, 
     await close()
   })
 
-  test('exports Markdown and HTML, in which nothing runs', async () => {
+  test.skipIf(lacks('downloads'))('exports Markdown and HTML, in which nothing runs', async () => {
     const { page, context, strangers, close } = await open()
     const raw = '# Head\n\n<script>window.pwned=1</script><img src=x onerror="window.pwned=2">\n\n[a](javascript:window.pwned=3)'
     await ask(page, script({ raw }), 0)

@@ -2,13 +2,13 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 import { proxyTo } from '../../support/page/proxy.ts'
 
 const root = 'sk-root-0123456789abcdef'
 const meter = 'sk-meter-0123456789abcdef'
 
-describe.skipIf(chromium === undefined)(`the overview of the page, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`the overview of the page, in a browser${hint}`, () => {
   let app: RunningApp
   let browser: Browser
   beforeAll(async () => {

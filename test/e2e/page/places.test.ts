@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RunningApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { openManyRequests, scrollTable } from '../../support/page/many-requests.ts'
-import { chromium, hint, type OpenedPage, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks, type OpenedPage, openServerPage } from '../../support/page/open-page.ts'
 import { alice, batchOf, endless, hostileName, meter, placeLinks, root, startPlaces } from '../../support/page/places-app.ts'
 import { hasNginx, nginxHint, startNginx } from '../../support/process/nginx.ts'
 
 const places = ['Models', 'Activity', 'Keys', 'Logs', 'Overview']
 
-describe.skipIf(chromium === undefined)(`the places of the page, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`the places of the page, in a browser${hint}`, () => {
   let started: Awaited<ReturnType<typeof startPlaces>>
   let app: RunningApp
   let bare: RunningApp
@@ -92,29 +92,32 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     await close()
   })
 
-  test('activity shows batches with their progress, stops one, and saves the results of another', async () => {
-    const create = async (...contents: readonly string[]) =>
-      (await (await ask('/v1/messages/batches', batchOf(contents))).json()) as { id: string }
-    const done = await create('One.', 'Two.')
-    const { page, close } = await open('activity', { key: alice })
-    const line = ({ id }: { id: string }) => page.getByRole('listitem').filter({ hasText: id })
-    await line(done).getByText('2 of 2').waitFor()
-    const [saved] = await Promise.all([
-      page.waitForEvent('download'),
-      line(done).getByRole('button', { name: 'Save results' }).click(),
-    ])
-    const text = await new Response((await saved.createReadStream()) as never).text()
-    expect(text).toContain('"custom_id":"1","result":{"type":"succeeded"')
-    const long = await create(endless, endless)
-    await line(long).getByRole('progressbar').waitFor()
-    await line(long).getByRole('button', { name: 'Stop' }).click()
-    await page.getByRole('dialog').getByText('2 of its requests have no reply yet').waitFor()
-    await page.keyboard.press('Enter')
-    await line(long).getByText('ended').waitFor()
-    await page.getByRole('link', { name: done.id }).click()
-    await expect.poll(() => page.getByRole('row').count()).toBe(3)
-    await close()
-  })
+  test.skipIf(lacks('downloads'))(
+    'activity shows batches with their progress, stops one, and saves the results of another',
+    async () => {
+      const create = async (...contents: readonly string[]) =>
+        (await (await ask('/v1/messages/batches', batchOf(contents))).json()) as { id: string }
+      const done = await create('One.', 'Two.')
+      const { page, close } = await open('activity', { key: alice })
+      const line = ({ id }: { id: string }) => page.getByRole('listitem').filter({ hasText: id })
+      await line(done).getByText('2 of 2').waitFor()
+      const [saved] = await Promise.all([
+        page.waitForEvent('download'),
+        line(done).getByRole('button', { name: 'Save results' }).click(),
+      ])
+      const text = await new Response((await saved.createReadStream()) as never).text()
+      expect(text).toContain('"custom_id":"1","result":{"type":"succeeded"')
+      const long = await create(endless, endless)
+      await line(long).getByRole('progressbar').waitFor()
+      await line(long).getByRole('button', { name: 'Stop' }).click()
+      await page.getByRole('dialog').getByText('2 of its requests have no reply yet').waitFor()
+      await page.keyboard.press('Enter')
+      await line(long).getByText('ended').waitFor()
+      await page.getByRole('link', { name: done.id }).click()
+      await expect.poll(() => page.getByRole('row').count()).toBe(3)
+      await close()
+    },
+  )
 
   test('all that is shown and runs is stopped after a word about what ends', async () => {
     const { page, close } = await open('activity?filter=org/slow+running')
@@ -190,7 +193,7 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     await close()
   })
 
-  test('filters are in the address, and what is shown is saved as lines of JSON', async () => {
+  test.skipIf(lacks('downloads'))('filters are in the address, and what is shown is saved as lines of JSON', async () => {
     await (await chat('x', { model: 'nobody' })).text()
     const { page, close } = await open('activity')
     await page.getByRole('row').nth(1).waitFor()

@@ -4,7 +4,7 @@ import { wavOf } from '../../../src/media/convert/ffmpeg.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 import { listenOnLoopback } from '../../support/upstream/loopback.ts'
 
 const fake = { engine: 'fake' as const, id: 'org/scripted', aliases: ['default'], script: 'from-request' }
@@ -21,7 +21,7 @@ const voices = `
   }) })
 `
 
-describe.skipIf(chromium === undefined)(`answers are read aloud, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`answers are read aloud, in a browser${hint}`, () => {
   let app: RunningApp
   let bare: RunningApp
   let browser: Browser

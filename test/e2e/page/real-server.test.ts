@@ -2,11 +2,11 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../../bench/processes.ts'
 import { answers, script, write } from '../../support/page/chat-words.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 import { buildProgram } from '../../support/process/built-program.ts'
 import { createServeHome, type ServeProcess } from '../../support/process/serve-process.ts'
 
-describe.skipIf(chromium === undefined)(`the page of a server in a process of its own${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`the page of a server in a process of its own${hint}`, () => {
   let home: Awaited<ReturnType<typeof createServeHome>>
   let server: ServeProcess
   let browser: Browser

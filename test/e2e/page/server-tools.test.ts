@@ -7,7 +7,7 @@ import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { type McpHttpServer, serveMcp } from '../../support/mcp/http-server.ts'
 import { answers, facts, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
-import { chromium, hint, openBrowser, openServerPage, type View } from '../../support/page/open-page.ts'
+import { browserPath, hint, openBrowser, openServerPage, type View } from '../../support/page/open-page.ts'
 import { hasSandbox, sandboxHint } from '../../support/tools/sandbox.ts'
 import { listenOnLoopback } from '../../support/upstream/loopback.ts'
 
@@ -29,7 +29,7 @@ const found = {
   results: [{ url: 'https://a.example/tides', title: 'Tides', content: 'Twice a day. <img src=x onerror=alert(1)>' }],
 }
 
-describe.skipIf(chromium === undefined)(`tools of the server in the chat of the page, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`tools of the server in the chat of the page, in a browser${hint}`, () => {
   let folder: string
   let service: Awaited<ReturnType<typeof listenOnLoopback>>
   let mcp: McpHttpServer

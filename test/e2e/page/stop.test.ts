@@ -2,11 +2,11 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 
 const cancels = '**/api/inference/cancel'
 
-describe.skipIf(chromium === undefined)(`the stop of an answer, in a browser${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`the stop of an answer, in a browser${hint}`, () => {
   let app: RunningApp
   let browser: Browser
   beforeAll(async () => {

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, write } from '../../support/page/chat-words.ts'
 import { storeAsBefore } from '../../support/page/kept.ts'
-import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 
 const said = (page: Page) => page.locator('article.user .user-text').allTextContents()
 
-describe.skipIf(chromium === undefined)(`conversations in several tabs${hint}`, () => {
+describe.skipIf(browserPath === undefined)(`conversations in several tabs${hint}`, () => {
   let app: RunningApp
   let browser: Browser
   beforeAll(async () => {
@@ -97,21 +97,24 @@ describe.skipIf(chromium === undefined)(`conversations in several tabs${hint}`, 
     await close()
   })
 
-  test('conversations of an earlier page appear when its last tab is closed, and the new page says what it waits for', async () => {
-    const { page, context, close } = await openServerPage(browser, `${app.url}/health`)
-    const messages = { a: { id: 'a', role: 'user', text: 'said long ago', atMs: 1 } }
-    const settings = { system: 'Be old.', sampling: {}, tools: '', schema: '' }
-    const old = { id: 'old', title: 'old', createdAtMs: 1, updatedAtMs: 2, settings, messages, chosen: { start: 'a' } }
-    await storeAsBefore(page, [old], true)
-    const tab = await context.newPage()
-    await tab.goto(app.url)
-    await tab.getByText('Another tab shows an older version of this page').waitFor()
-    await page.close()
-    await tab.getByRole('link', { name: 'old' }).click()
-    await tab.locator('article.user').getByText('said long ago').waitFor()
-    expect(await tab.getByText('Another tab shows an older version').count()).toBe(0)
-    await close()
-  })
+  test.skipIf(lacks('other pages'))(
+    'conversations of an earlier page appear when its last tab is closed, and the new page says what it waits for',
+    async () => {
+      const { page, context, close } = await openServerPage(browser, `${app.url}/health`)
+      const messages = { a: { id: 'a', role: 'user', text: 'said long ago', atMs: 1 } }
+      const settings = { system: 'Be old.', sampling: {}, tools: '', schema: '' }
+      const old = { id: 'old', title: 'old', createdAtMs: 1, updatedAtMs: 2, settings, messages, chosen: { start: 'a' } }
+      await storeAsBefore(page, [old], true)
+      const tab = await context.newPage()
+      await tab.goto(app.url)
+      await tab.getByText('Another tab shows an older version of this page').waitFor()
+      await page.close()
+      await tab.getByRole('link', { name: 'old' }).click()
+      await tab.locator('article.user').getByText('said long ago').waitFor()
+      expect(await tab.getByText('Another tab shows an older version').count()).toBe(0)
+      await close()
+    },
+  )
 
   test('a tab says that a newer page has taken its conversations over', async () => {
     const { page, close } = await begin()

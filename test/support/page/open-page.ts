@@ -1,11 +1,36 @@
 import { type Browser, type BrowserContext, chromium as launcher, type Page } from 'playwright-core'
 import { chromium } from '../process/browser.ts'
+import { firefox, openFirefox } from './browsers/firefox.ts'
+import { openWebKit, webkit } from './browsers/webkit.ts'
 
-export const hint = chromium === undefined ? ' (skipped: install chromium)' : ''
-export { chromium }
+/** The browser in which the page is tested; `npm run nightly` tries all. */
+const browserName = process.env.DRAGOMAN_TEST_BROWSER ?? 'chromium'
+export const browserPath = { chromium, firefox, webkit }[browserName]
+if (browserPath === undefined && browserName !== 'chromium')
+  throw new Error(`${browserName} is not installed: npm run doctor-dev`)
+export const hint =
+  browserPath === undefined ? ' (skipped: install chromium)' : browserName === 'chromium' ? '' : ` (${browserName})`
 
-/** A Chromium without a window. */
+/** What Playwright cannot do in browsers as they are released, which lack its patches. */
+const missing: Readonly<Record<string, readonly string[]>> = {
+  firefox: ['bodies of requests', 'downloads', 'pasting', 'a microphone', 'the main thread'],
+  webkit: [
+    'downloads',
+    'a wheel',
+    'no network',
+    'a microphone',
+    'the main thread',
+    'a large message',
+    'a tall window',
+    'other pages',
+  ],
+}
+export const lacks = (...means: readonly string[]) => means.some((each) => missing[browserName]?.includes(each))
+
+/** A browser without a window; `more` flags are for Chromium. */
 export function openBrowser(more: readonly string[] = []): Promise<Browser> {
+  if (browserName === 'firefox') return openFirefox()
+  if (browserName === 'webkit') return openWebKit()
   return launcher.launch({
     ...(chromium !== undefined && { executablePath: chromium }),
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...more],
@@ -45,13 +70,12 @@ export async function openServerPage(browser: Browser, url: string, view: View =
   const strangers: string[] = []
   const problems: string[] = []
   const { origin } = new URL(url)
-  await context.route(
-    (address) => address.origin !== origin && address.protocol.startsWith('http'),
-    async (route) => {
-      strangers.push(route.request().url())
-      await route.abort()
-    },
-  )
+  const isStrange = (address: URL) => address.origin !== origin && address.protocol.startsWith('http')
+  context.on('request', (request) => {
+    if (isStrange(new URL(request.url()))) strangers.push(request.url())
+  })
+  // In WebKit, a page that is routed does not load.
+  if (browserName !== 'webkit') await context.route(isStrange, (route) => route.abort())
   if (key !== undefined) await context.addInitScript(`sessionStorage.setItem('dragoman.key', ${JSON.stringify(key)})`)
   const page = await context.newPage()
   page.on('pageerror', (error) => void problems.push(error.message))
