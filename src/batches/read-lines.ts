@@ -15,6 +15,12 @@ type Rules = {
   refuseModel(name: string): Promise<string | undefined>
 }
 
+/** What a line cannot ask for. */
+const pointless = [
+  { field: 'stream', why: 'nobody reads the stream of a batch' },
+  { field: 'background', why: 'a batch waits for the whole reply of each line' },
+]
+
 /** A line, or what is wrong with it. */
 type Read = { readonly line: BatchLine } | { readonly fault: BatchFault }
 
@@ -79,8 +85,9 @@ export class LineCheck {
     line: number,
   ): Promise<Read> {
     const { customId, body, bodyName } = given
-    if (typeof customId !== 'string' || customId === '' || customId.length > 512) {
-      const message = `custom_id is ${shown(customId)}: it must be a text of 1 to 512 characters`
+    // PostgreSQL's texts have no U+0000.
+    if (typeof customId !== 'string' || customId === '' || customId.length > 512 || customId.includes('\0')) {
+      const message = `custom_id is ${shown(customId)}: it must be a text of 1 to 512 characters other than U+0000`
       return fault(line, 'missing_required_parameter', message, 'custom_id')
     }
     const earlier = this.#lineOf.get(customId)
@@ -91,14 +98,11 @@ export class LineCheck {
     if (!isObject(body)) {
       return fault(line, 'missing_required_parameter', `${bodyName} is ${shown(body)}: it must be an object`, bodyName)
     }
-    const { model, stream } = body
-    if (stream === true) {
-      return fault(
-        line,
-        'invalid_request',
-        `${bodyName}.stream is true: nobody reads the stream of a batch; leave it out`,
-        `${bodyName}.stream`,
-      )
+    const { model } = body
+    const refused = pointless.find(({ field }) => body[field] === true)
+    if (refused !== undefined) {
+      const name = `${bodyName}.${refused.field}`
+      return fault(line, 'invalid_request', `${name} is true: ${refused.why}; leave it out`, name)
     }
     if (typeof model !== 'string') {
       return fault(line, 'missing_required_parameter', `${bodyName}.model is ${shown(model)}: name a model`, `${bodyName}.model`)
