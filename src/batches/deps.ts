@@ -10,8 +10,8 @@ export type SentLine = {
   /** JSON. */
   readonly body: string
   readonly batch: string
-  /** Whose permissions and limits the request has. */
-  readonly principal: Principal
+  /** Whose permissions and limits the request has; undefined: the key does not exist any more, and the reply says so. */
+  readonly principal: Principal | undefined
   /** Aborted to stop it. */
   readonly signal: AbortSignal
   /** Called when somebody who waits for a reply needs its slot; absent: it keeps its slot. */
@@ -34,8 +34,11 @@ export type BatchDeps = {
   readonly models: Pick<Catalogue, 'find'>
   /** Sends a line as a request of its owner, behind those of callers that wait. Rejects when there is no reply, such as for an aborted signal. */
   send(line: SentLine): Promise<LineReply>
-  /** The owner of the key with this hash, any caller without one; undefined: the key does not exist any more. */
-  findPrincipal(keyHash: string | undefined): Principal | undefined
+  /**
+   * The owner of the key with this hash, any caller without one; undefined: the key does not exist any more. Rejects with `store-unavailable`
+   * where that cannot be known.
+   */
+  findPrincipal(keyHash: string | undefined): Promise<Principal | undefined>
   readonly maxLineBytes: number
   /** Milliseconds of the epoch. */
   wallClock(): number

@@ -26,9 +26,13 @@ export class LineOrder {
   readonly #running = new Map<ClaimedLine, Ready>()
   readonly #beginnings = new LruMap<string, Beginning>({ max: keptBeginnings })
 
-  /** Lines that have not been taken. */
+  /** The number of lines that have not been taken. */
   get waiting(): number {
     return this.#ready.length
+  }
+
+  get lines(): readonly ClaimedLine[] {
+    return this.#ready.map(({ line }) => line)
   }
 
   /** The lines of a batch that have not been taken, by grouping. */

@@ -96,13 +96,15 @@ export class BatchRunner {
     await this.#store(() => Promise.all(ready.map((line) => this.#giveBack(line, line.attempts, 0))))
     await Promise.all(this.#runs)
     while (this.#flushing !== undefined) await this.#flushing
+    if (this.#ended.length > 0) await this.#flush()
   }
 
   async #look(): Promise<void> {
     const { store, wallClock } = this.#deps
-    if (this.#running.size > 0 || [...this.#work.values()].some(({ order }) => order.waiting > 0)) {
-      await store.renew(this.#runner, wallClock() + leaseMs)
-    }
+    // Not all lines that the store has for this process: one whose claim or return failed is free when its lease ends.
+    const own = [...this.#running.keys(), ...this.#ended, ...[...this.#work.values()].flatMap(({ order }) => order.lines)]
+    if (own.length > 0) await store.renew(this.#runner, own, wallClock() + leaseMs)
+    if (this.#ended.length > 0) await this.#flushSoon()
     const active = await store.active()
     this.#deps.onLeft(active.reduce((sum, { counts }) => sum + openLines(counts), 0))
     if (active.length > 0) await store.freeAbandoned()
@@ -157,7 +159,7 @@ export class BatchRunner {
   async #openModels(): Promise<void> {
     const { store } = this.#deps
     for (const { id, keyHash } of this.#batches.values()) {
-      const principal = this.#deps.findPrincipal(keyHash)
+      const principal = await this.#deps.findPrincipal(keyHash)
       for (const name of await store.waitingModels(id)) {
         const load = await this.#loadOf(name, principal ?? {})
         const work = this.#work.get(name)
@@ -236,21 +238,12 @@ export class BatchRunner {
   async #run(line: ClaimedLine, work: ModelWork): Promise<void> {
     const { findPrincipal, send, wallClock } = this.#deps
     const batch = this.#batches.get(line.batchId)
-    const principal = batch && findPrincipal(batch.keyHash)
     const running: Running = { batchId: line.batchId, stop: new AbortController(), yields: this.#yieldsOf(line) }
     work.running += 1
     this.#running.set(line, running)
     try {
       if (batch === undefined) return await this.#giveBack(line, line.attempts, 0)
-      if (principal === undefined) {
-        const error = {
-          message: 'the API key that created the batch does not exist any more',
-          type: 'authentication_error',
-          code: null,
-          param: null,
-        }
-        return this.#finish(line, { ending: 'errored', status: 401, requestId: '', reply: JSON.stringify({ error }) })
-      }
+      const principal = await findPrincipal(batch.keyHash)
       let isWanted = false
       const onWanted = () => {
         isWanted = true
@@ -261,7 +254,8 @@ export class BatchRunner {
         queueMicrotask(() => this.#pump(work))
       }
       const sent = { batch: batch.id, endpoint: batch.endpoint, body: line.body, principal, signal: running.stop.signal, onRead }
-      const reply = await send({ ...sent, ...(running.yields < maxYields && { onWanted }) }).catch(failureOf)
+      const given = { ...sent, ...(running.yields < maxYields && { onWanted }) }
+      const reply = await send(given).catch((error: unknown) => failureOf(error, batch.form))
       // A reply that was complete before the stop is kept.
       if (running.stop.signal.aborted && !isSuccess(reply)) {
         if (isWanted) this.#yields.set(keyOf(line), running.yields + 1)
@@ -274,6 +268,9 @@ export class BatchRunner {
       const untilMs = wallClock() + outcome.afterMs
       if (outcome.ofCaller !== undefined) await this.#pause(batch, work, { reason: outcome.ofCaller, untilMs })
       await this.#giveBack(line, outcome.attempts, untilMs)
+    } catch (error) {
+      this.#deps.onFailure(error, 'the key of a batch could not be looked up; its line runs again')
+      await this.#giveBack(line, line.attempts, wallClock() + roundMs)
     } finally {
       work.running -= 1
       work.order.ended(line)
@@ -310,29 +307,35 @@ export class BatchRunner {
     this.#yields.delete(keyOf({ batchId, line }))
     this.#ended.push({ batchId, line, ...result })
     this.#deps.onEnded(result)
-    this.#flushSoon()
+    void this.#flushSoon()
   }
 
-  #flushSoon(): void {
-    this.#flushing ??= this.#flush().finally(() => {
+  #flushSoon(): Promise<void> {
+    this.#flushing ??= this.#flush().then((isStored) => {
       this.#flushing = undefined
-      if (this.#ended.length > 0) this.#flushSoon()
+      if (isStored && this.#ended.length > 0) void this.#flushSoon()
     })
+    return this.#flushing
   }
 
-  async #flush(): Promise<void> {
+  /** Results that cannot be stored are kept for the next round. Resolves with whether they are stored. */
+  async #flush(): Promise<boolean> {
     if (this.#running.size > 1) await pause(flushMs)
-    const results = this.#ended.splice(0)
-    await this.#store(() => this.#deps.store.finish(this.#runner, results))
-    if (this.#running.size === 0) this.wake()
+    const results = this.#ended.slice()
+    const isStored = await this.#store(() => this.#deps.store.finish(this.#runner, results))
+    if (isStored) this.#ended.splice(0, results.length)
+    if (this.#running.size === 0 && isStored) this.wake()
+    return isStored
   }
 
-  /** What is not written is free again when its lease ends. */
-  async #store(write: () => Promise<unknown>): Promise<void> {
+  /** A line that is not given back is free when its lease ends. */
+  async #store(write: () => Promise<unknown>): Promise<boolean> {
     try {
       await write()
+      return true
     } catch (error) {
-      this.#deps.onFailure(error, 'results of a batch could not be stored; its lines run again')
+      this.#deps.onFailure(error, 'the store does not take what became of lines of a batch; it is tried again')
+      return false
     }
   }
 

@@ -50,20 +50,21 @@ function found<T>(value: T | undefined): T {
 type Given = {
   readonly send: (line: SentLine, attempt: number) => LineReply | Promise<LineReply>
   readonly slots?: number
-  /** Called with each call of the store. */
-  readonly onStore?: { readonly claim: () => void; readonly finish: () => void }
+  /** Called with each call of the store; what it throws comes after a claim is made, as if its reply was lost. */
+  readonly onStore?: { readonly claim?: (id: string) => void; readonly finish?: () => void }
 } & Partial<Omit<BatchDeps, 'send'>>
 
 async function open({ send, slots = 2, onStore, ...given }: Given) {
   const { batches: kept } = await openTestStore()
   const store: typeof kept = {
     ...kept,
-    claim: (...call) => {
-      onStore?.claim()
-      return kept.claim(...call)
+    claim: async (...call) => {
+      const lines = await kept.claim(...call)
+      onStore?.claim?.(call[0])
+      return lines
     },
-    finish: (...call) => {
-      onStore?.finish()
+    finish: async (...call) => {
+      onStore?.finish?.()
       return kept.finish(...call)
     },
   }
@@ -90,7 +91,7 @@ async function open({ send, slots = 2, onStore, ...given }: Given) {
           busy -= 1
         }
       },
-      findPrincipal: () => ann,
+      findPrincipal: async () => ann,
       maxLineBytes: 10_000,
       wallClock: Date.now,
       onEnded: () => undefined,
@@ -190,18 +191,17 @@ describe('a line of a batch', () => {
 
   test('has the failure of a key that is gone', async () => {
     let isGone = false
-    const { run, ended, textOf, sent } = await open({
-      send: () => {
+    const { run, ended, textOf } = await open({
+      send: ({ principal }) => {
         isGone = true
-        return reply(200)
+        return principal === undefined ? reply(401) : reply(200)
       },
       slots: 1,
-      findPrincipal: () => (isGone ? undefined : ann),
+      findPrincipal: async () => (isGone ? undefined : ann),
     })
     const { counts, errorFileId } = await ended(await run([bodyOf('one'), bodyOf('two'), bodyOf('three'), bodyOf('four')]))
     expect(counts.succeeded + counts.errored).toBe(4)
     expect(counts.errored).toBeGreaterThan(0)
-    expect(sent).toHaveLength(counts.succeeded)
     expect(textOf(errorFileId)).toContain('"status_code":401')
   })
 
@@ -215,6 +215,62 @@ describe('a line of a batch', () => {
     expect(calls.claim).toBeLessThan(60)
     expect(calls.finish).toBeLessThan(60)
   })
+
+  test('is sent once, though the store does not take its result for a while', async () => {
+    let refusals = 3
+    const finish = () => {
+      refusals -= 1
+      if (refusals >= 0) throw new AppError('store-unavailable', 'the store is away')
+    }
+    const { run, ended, sent } = await open({ send: () => reply(200), onStore: { finish } })
+    expect((await ended(await run([bodyOf('one'), bodyOf('two')]))).counts).toMatchObject({ succeeded: 2 })
+    expect(sent).toHaveLength(2)
+  }, 30_000)
+
+  test('waits while the store cannot tell whether its key exists', async () => {
+    let lookups = 0
+    const findPrincipal = async () => {
+      lookups += 1
+      if (lookups === 4) throw new AppError('store-unavailable', 'the store is away')
+      return ann
+    }
+    const { run, ended } = await open({ send: () => reply(200), findPrincipal })
+    const bodies = [bodyOf('one'), bodyOf('two'), bodyOf('three')]
+    expect((await ended(await run(bodies))).counts).toMatchObject({ succeeded: 3 })
+    expect(lookups).toBeGreaterThan(4)
+  }, 30_000)
+
+  test('runs when its claim was lost, while others of its process still run', async () => {
+    let release = () => undefined as unknown
+    const released = new Promise((resolve) => {
+      release = () => resolve(undefined)
+    })
+    let lost: string | undefined
+    let losses = 1
+    const claim = (id: string) => {
+      if (id !== lost || losses === 0) return
+      losses -= 1
+      throw new AppError('store-unavailable', 'the reply was lost')
+    }
+    const { run, ended, stateOf } = await open({
+      send: async ({ body, signal }) => {
+        const stopped = new Promise((_, reject) => signal.addEventListener('abort', reject))
+        if (body.includes('stuck')) await Promise.race([released, stopped])
+        return reply(200)
+      },
+      onStore: { claim },
+      // Leases of three seconds.
+      wallClock: () => Date.now() - 12_000,
+    })
+    const stuck = await run([bodyOf('stuck')])
+    await until(async () => (await stateOf(stuck)).state === 'running')
+    const batch = await run([bodyOf('one'), bodyOf('two')])
+    lost = batch.id
+    expect((await ended(batch)).counts).toMatchObject({ succeeded: 2 })
+    expect(losses).toBe(0)
+    release()
+    await ended(stuck)
+  }, 30_000)
 
   test('runs with those that begin alike', async () => {
     const { run, ended, sent } = await open({ send: () => reply(200), slots: 1 })

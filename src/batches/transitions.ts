@@ -13,7 +13,7 @@ export const pageBytes = 8 * 1024 * 1024
 export async function readInput(deps: BatchDeps, batch: Batch): Promise<void> {
   const { store, files, wallClock } = deps
   const { id, owner, inputFileId, endpoint, keyHash } = batch
-  const principal = deps.findPrincipal(keyHash)
+  const principal = await deps.findPrincipal(keyHash)
   const keepLease = createLease(deps, id)
   let waiting: BatchLine[] = []
   let waitingBytes = 0

@@ -12,7 +12,8 @@ import type { Watching } from './run/deps.ts'
 
 /** Who a line of a batch comes from: it needs no key, and gives way to callers that wait. */
 export type Sender = {
-  readonly principal: Principal
+  /** Undefined: the key that created the batch does not exist any more. */
+  readonly principal: Principal | undefined
   /** The id of the batch. */
   readonly batch: string
   /** Called when one of them needs its slot; absent: it keeps its slot. */
@@ -60,8 +61,9 @@ export function addChecks(app: FastifyInstance, checks: Checks): void {
       request.principal = principal
       if (scope !== 'any') authorize(principal, scope)
     }
-    request.sender = senderOf(request.raw)
-    const found = request.sender?.principal ?? authenticate(request.headers)
+    const sender = senderOf(request.raw)
+    request.sender = sender
+    const found = sender === undefined ? authenticate(request.headers) : ownerOf(sender)
     if (found instanceof Promise) {
       found.then(admit).then(() => done(), done)
       return
@@ -76,4 +78,9 @@ export function addChecks(app: FastifyInstance, checks: Checks): void {
     if (isWrongKey && readKeys(headers).length > 0) noteWrongKey(ip)
     done()
   })
+}
+
+function ownerOf({ principal }: Sender): Principal {
+  if (principal === undefined) throw new AppError('unauthorized', 'the API key that created the batch does not exist any more')
+  return principal
 }

@@ -103,9 +103,15 @@ export function createBatchStore(db: Kysely<Tables>, { type, now, expiry }: Batc
         .map(({ custom_id, body, ...row }) => ({ ...row, batchId: id, customId: custom_id, body: body ?? '' }))
         .sort((one, other) => (one.grouping < other.grouping ? -1 : one.grouping > other.grouping ? 1 : one.line - other.line))
     },
-    async renew(runner, untilMs) {
-      await held(db, runner).set({ lease_until: untilMs }).execute()
-    },
+    renew: (runner, lines, untilMs) =>
+      db.transaction().execute(async (transaction) => {
+        for (const [id, numbers] of linesByBatch(lines)) {
+          const renewed = held(transaction, runner).set({ lease_until: untilMs }).where('batch_id', '=', id)
+          for (let start = 0; start < numbers.length; start += maxStatementRows) {
+            await renewed.where('line', 'in', numbers.slice(start, start + maxStatementRows)).execute()
+          }
+        }
+      }),
     async giveBack(runner, { batchId, line, attempts, notBeforeMs }) {
       await held(db, runner)
         .set({ runner: null, lease_until: null, attempts, not_before: notBeforeMs })
@@ -199,6 +205,16 @@ function ending(runner: string, results: readonly Finished[]) {
     where batch_lines.batch_id = ended.batch_id and batch_lines.line = cast(ended.line as integer)
       and batch_lines.runner = ${runner} and batch_lines.ending is null
     returning batch_lines.batch_id as "batchId", batch_lines.line as line`
+}
+
+function linesByBatch(lines: readonly LineKey[]): ReadonlyMap<string, number[]> {
+  const numbers = new Map<string, number[]>()
+  for (const { batchId, line } of lines) {
+    const known = numbers.get(batchId)
+    if (known === undefined) numbers.set(batchId, [line])
+    else known.push(line)
+  }
+  return numbers
 }
 
 function keyOf({ batchId, line }: LineKey): string {

@@ -3,8 +3,9 @@ import type { BatchDeps, LineReply, SentLine } from '../../batches/deps.ts'
 import { Batches } from '../../batches/service.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { FileStore } from '../../contract/file-store.ts'
+import type { Principal } from '../../contract/principal.ts'
 import type { Catalogue } from '../../contract/server/catalogue.ts'
-import { findPrincipal } from '../../http/access/auth.ts'
+import { findPrincipal, type KeyRules } from '../../http/access/auth.ts'
 import type { Server } from '../../http/server.ts'
 import { answerInjected } from '../serving/answer-fetch.ts'
 import type { State } from '../state/open-state.ts'
@@ -31,13 +32,22 @@ export function openBatches(
     files,
     models,
     send: (line) => sendLine(server(), line),
-    findPrincipal: (keyHash) => findPrincipal(live.access.auth, keyHash, Date.now()),
+    findPrincipal: (keyHash) => findOwner(live.access.auth, keyHash),
     maxLineBytes: config.server.bodyLimitBytes,
     wallClock: Date.now,
     onEnded: metrics.batchRequestEnded,
     onLeft: metrics.batchRequestsLeft,
     onFailure: (err, what) => log.warn({ err }, what),
   })
+}
+
+/** Another process may have made the key a moment ago. */
+async function findOwner(rules: KeyRules, keyHash: string | undefined): Promise<Principal | undefined> {
+  const find = () => findPrincipal(rules, keyHash, Date.now())
+  const known = find()
+  if (known !== undefined || rules.refresh === undefined) return known
+  await rules.refresh()
+  return find()
 }
 
 const headers = { host: 'batch', 'content-type': 'application/json' }

@@ -121,7 +121,8 @@ export interface BatchStore {
   /** The models of lines that wait. */
   waitingModels(id: string): Promise<readonly string[]>
   claim(id: string, claim: Claim): Promise<readonly ClaimedLine[]>
-  renew(runner: string, untilMs: number): Promise<void>
+  /** A line that belongs to another runner by now is left out. */
+  renew(runner: string, lines: readonly LineKey[], untilMs: number): Promise<void>
   /** Gives lines back. `attempts`: those that count; `notBeforeMs`: when they may run again. */
   giveBack(runner: string, line: LineKey & { readonly attempts: number; readonly notBeforeMs: number }): Promise<void>
   /** Keeps results, and counts them. A line that belongs to another runner by now is left out. */

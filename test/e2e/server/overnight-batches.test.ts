@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { toFile } from 'openai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 
 type Line = { readonly custom_id: string; readonly method: string; readonly url: string; readonly body: object }
@@ -111,6 +111,8 @@ describe('batches', () => {
       { ...lineOf('method', 'Hello.'), method: 'GET' },
       { ...lineOf('url', 'Hello.'), url: '/v1/embeddings' },
       lineOf('stream', 'Hello.', { stream: true }),
+      lineOf('background', 'Hello.', { background: true }),
+      lineOf('nul\0', 'Hello.'),
       lineOf('model', 'Hello.', { model: 'other' }),
       { ...lineOf('body', 'Hello.'), body: undefined },
       [],
@@ -123,10 +125,12 @@ describe('batches', () => {
       [3, 'invalid_method', 'method'],
       [4, 'invalid_url', 'url'],
       [5, 'invalid_request', 'body.stream'],
-      [6, 'model_not_found', 'body.model'],
-      [7, 'missing_required_parameter', 'body'],
-      [8, 'invalid_json_line', null],
-      [9, 'invalid_json_line', null],
+      [6, 'invalid_request', 'body.background'],
+      [7, 'missing_required_parameter', 'custom_id'],
+      [8, 'model_not_found', 'body.model'],
+      [9, 'missing_required_parameter', 'body'],
+      [10, 'invalid_json_line', null],
+      [11, 'invalid_json_line', null],
     ])
     expect((await ended((await create('\n')).id)).errors?.data).toMatchObject([{ code: 'empty_file' }])
   })
@@ -229,5 +233,40 @@ describe('batches', () => {
     })
     const batch = await post('/v1/batches', { input_file_id: file.id, endpoint: url, completion_window: '24h', notify: 'me' })
     expect(batch.headers.get('x-dragoman-ignored')).toBe('notify')
+  })
+})
+
+test('the rest of a batch whose key was deleted is refused in the words of its protocol', async () => {
+  const admin = 'sk-admin-0123456789abcdef'
+  const app = await startApp({
+    storage: {},
+    server: { apiKeys: [{ key: admin, scopes: ['admin'] }] },
+    models: [{ id: 'scripted', engine: 'fake', script: 'from-request', slots: 1 } as never],
+  })
+  onTestFinished(() => app.close())
+  const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json' }
+  const asked = { method: 'POST', headers, body: JSON.stringify({ name: 'ann', scopes: ['inference'] }) }
+  const makeKey = async () => (await (await fetch(`${app.url}/api/keys`, asked)).json()) as { key: string; id: string }
+  const { key: apiKey, id: keyId } = await makeKey()
+  const [openai, anthropic] = [new OpenAI({ baseURL: `${app.url}/v1`, apiKey }), new Anthropic({ baseURL: app.url, apiKey })]
+  const slow = JSON.stringify({ raw: 'Hello.', delayMs: 300 })
+  const params = { model: 'scripted', max_tokens: 50, messages: [{ role: 'user' as const, content: slow }] }
+  const ids = Array.from({ length: 20 }, (_, index) => `${index}`)
+  const messages = await anthropic.messages.batches.create({ requests: ids.map((id) => ({ custom_id: id, params })) })
+  const file = await toFile(Buffer.from(toJsonLines(ids.map((id) => lineOf(id, slow)))), 'in.jsonl')
+  const { id: input_file_id } = await openai.files.create({ file, purpose: 'batch' })
+  const chats = await openai.batches.create({ input_file_id, endpoint: url, completion_window: '24h' })
+  await until(async () => (await openai.batches.retrieve(chats.id)).status === 'in_progress')
+  expect((await fetch(`${app.url}/api/keys/${keyId}`, { method: 'DELETE', headers })).status).toBe(200)
+  // The same owner; the batches keep the rights of the key that is gone.
+  const again = await makeKey()
+  const openaiAgain = new OpenAI({ baseURL: `${app.url}/v1`, apiKey: again.key })
+  const anthropicAgain = new Anthropic({ baseURL: app.url, apiKey: again.key })
+  await until(async () => (await anthropicAgain.messages.batches.retrieve(messages.id)).processing_status === 'ended')
+  await until(async () => (await openaiAgain.batches.retrieve(chats.id)).status === 'completed')
+  const results = []
+  for await (const result of await anthropicAgain.messages.batches.results(messages.id)) results.push(result)
+  expect(results.at(-1)).toMatchObject({
+    result: { type: 'errored', error: { type: 'error', error: { type: 'authentication_error' } } },
   })
 })
