@@ -102,10 +102,10 @@ export class SseWriter {
     const text = this.#pending
     this.#pending = ''
     if (text === '') return
+    this.#lastWriteMs = now()
     keep?.(text)
     if (raw.destroyed) return
     if (!raw.headersSent) open()
-    this.#lastWriteMs = now()
     this.#send(text)
   }
 
@@ -126,8 +126,9 @@ export class SseWriter {
   }
 
   readonly #check = (): void => {
-    const { raw, heartbeat, heartbeatMs, stalledReaderMs, now } = this.#options
-    if (raw.destroyed) return
+    const { raw, heartbeat, heartbeatMs, stalledReaderMs, keep, now } = this.#options
+    // Other clients may read what is kept.
+    if (raw.destroyed && keep === undefined) return
     const silentMs = now() - this.#lastWriteMs
     if (raw.writableNeedDrain) {
       if (silentMs >= stalledReaderMs) {

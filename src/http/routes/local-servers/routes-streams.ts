@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
@@ -12,15 +13,21 @@ import {
 import { callerOf } from '../../access/caller.ts'
 import { takeBody, takeRequiredBody } from '../../body/take-body.ts'
 import type { KeptStreams, StreamPiece } from '../../reply/kept-streams.ts'
+import { disconnectStalledReader } from '../../reply/stalled-reader.ts'
 import { readerDrained, whenClosed } from '../../reply/when-closed.ts'
+import type { Replying } from '../../run/deps.ts'
 
 /** How often a stream of another process is polled. */
 const pollMs = 250
 
+type StreamDeps = Pick<Replying, 'stalledReaderMs'> & { readonly streams: KeptStreams }
+
 /** llama-server's routes by which a client finds its streams again, after a reload or a lost connection. */
-export function addStreamRoutes(app: FastifyInstance, { streams }: { readonly streams: KeptStreams }): void {
+export function addStreamRoutes(app: FastifyInstance, deps: StreamDeps): void {
+  const { streams } = deps
   const config = { scope: 'inference', encodeError: encodeLlamaServerError } as const
   app.get<StreamQuery>('/v1/stream', { config }, async (request, reply) => {
+    disconnectStalledReader(reply.raw, deps)
     const { id: owner } = callerOf(request)
     const { id, from } = decodeStreamQuery(request.query)
     const stream = streams.find(owner, id)
@@ -61,6 +68,7 @@ async function send(reply: FastifyReply, run: (write: Write, signal: AbortSignal
   whenClosed(raw, () => left.abort())
   reply.hijack()
   raw.writeHead(200, {
+    ...(reply.getHeaders() as OutgoingHttpHeaders),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
     'x-accel-buffering': 'no',

@@ -75,6 +75,27 @@ describe('a stream with a conversation id', () => {
     expect((await lookup(['a']))[0]).toMatchObject({ conversation_id: 'a::m', is_done: true })
   })
 
+  test('shows pages of allowed origins that it lives, though its client has left and the model is silent', async () => {
+    const origin = 'https://page.test'
+    const { ask, read, end, started } = await open({ allowedOrigins: [origin], heartbeatMs: () => 20 })
+    const left = new AbortController()
+    const first = await ask('a', endless, {}, left.signal)
+    await started()
+    left.abort()
+    await first.text().catch(() => undefined)
+    const reply = await read('a', 0, { origin })
+    expect(reply.headers.get('access-control-allow-origin')).toBe(origin)
+    expect(reply.headers.get('x-request-id')).toMatch(/./)
+    let heartbeats = 0
+    for await (const piece of reply.body ?? []) {
+      heartbeats += Buffer.from(piece).toString().split(': \n\n').length - 1
+      if (heartbeats < 5) continue
+      await end('a')
+      break
+    }
+    expect(heartbeats).toBeGreaterThanOrEqual(5)
+  })
+
   test('is ended by DELETE, and by a new one of its name', async () => {
     const { ask, read, lookup, end, started, ended } = await open()
     const first = await ask('a', { ...endless, delayMs: 1000 })
