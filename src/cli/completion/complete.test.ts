@@ -1,11 +1,15 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { buildProgram, builtProgram } from '../../../test/support/process/built-program.ts'
 import { program } from '../commands.ts'
 import { type Completion, complete } from './complete.ts'
+import { printCompletions } from './print-completions.ts'
 import { completionScript } from './scripts.ts'
 
 const valuesOf = (completion: Completion) =>
@@ -35,6 +39,21 @@ describe('what may stand at the cursor', () => {
   ])('dragoman %s: %j', (line, values) => {
     expect(completed(line)).toEqual(values)
   })
+})
+
+test('names of models do not wait for a server that is alive and does not list its models', async () => {
+  const server = createServer((request, response) => void (request.url === '/health' && response.end('{}')))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const print = vi.spyOn(console, 'log').mockImplementation(() => undefined)
+  onTestFinished(() => {
+    print.mockRestore()
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const request = { shell: 'bash', words: ['run', 'qwen3:1'], server: `http://127.0.0.1:${port}` } as const
+  await printCompletions(program, { ...request, loadConfig: () => Promise.reject(new Error('it is not needed')) })
+  expect(print.mock.calls.flat()).toEqual(['qwen3:1.7b', 'qwen3:14b'])
 })
 
 /** A shell with a program `dragoman` on its PATH, and what its completions of a line are. */

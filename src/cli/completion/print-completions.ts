@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { printable } from '../../app/log/printable.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import { catalogue } from '../../registry/names/catalogue.ts'
-import { isServing, listModels } from '../servers/client.ts'
+import { listModels } from '../servers/client.ts'
 import { type Candidate, complete, startsLike, type Wanted } from './complete.ts'
 import type { Shell } from './shells.ts'
 
@@ -13,6 +13,9 @@ type CompletionRequest = {
   readonly server: string
   readonly loadConfig: () => Promise<LoadedConfig>
 }
+
+/** Whoever presses Tab waits for it. */
+const serverTimeoutMs = 1000
 
 /** Prints the completions at the cursor, one per line, for the scripts of the shells. */
 export async function printCompletions(program: Command, { shell, words, ...sources }: CompletionRequest): Promise<void> {
@@ -30,7 +33,7 @@ async function namesOf(
     return listStored((await loadConfig()).home).map(({ source }) => ({ value: source, description: 'on this disk' }))
   }
   const address = { url: server, apiKey: process.env.DRAGOMAN_API_KEY }
-  const cards = (await isServing(address)) ? await listModels(address).catch(() => []) : []
+  const cards = await listModels(address, { signal: AbortSignal.timeout(serverTimeoutMs) }).catch(() => [])
   const served = cards.flatMap(({ id, aliases = [] }) => [id, ...aliases.filter((alias) => !alias.includes('*'))])
   const known = catalogue.map(({ shortName, name }) => ({ value: shortName, description: name }))
   return [...served.map((value) => ({ value, description: 'a model of the server' })), ...known]

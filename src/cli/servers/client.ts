@@ -42,8 +42,8 @@ export async function isServing(server: ServerAddress): Promise<boolean> {
 }
 
 /** The models of a running server. Throws the server's error message if it refuses. */
-export async function listModels(server: ServerAddress): Promise<ModelCard[]> {
-  const response = await request(server, '/v1/models', {})
+export async function listModels(server: ServerAddress, { signal }: Pick<RequestInit, 'signal'> = {}): Promise<ModelCard[]> {
+  const response = await request(server, '/v1/models', signal === undefined ? {} : { signal })
   const { data } = ((await response.json().catch(() => undefined)) ?? {}) as { data?: ModelCard[] }
   if (Array.isArray(data)) return data
   throw new AppError('engine-failed', `${server.url} is not a model server: its /v1/models is not a list`)
