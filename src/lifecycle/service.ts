@@ -3,6 +3,7 @@ import { KeyedQueue } from '../base/queue.ts'
 import type { ConfiguredModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
+import type { Principal } from '../contract/principal.ts'
 import type {
   FoundModel,
   Lifecycle,
@@ -156,20 +157,33 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
   }
 
   async deleteFile(name: string, options: UnloadOptions): Promise<number> {
+    const { id, stored } = await this.#storedOf(name)
+    if (stored === undefined) throw new AppError('not-found', `model '${id}' has no file on this machine`)
+    if (!stored.isFetched) {
+      const message = `${stored.path} is a file of your own, which Dragoman does not delete: remove it yourself`
+      throw new AppError('invalid-request', message)
+    }
+    await this.unload(id, options)
+    return removeFirstStored(stored.source, this.#deps.home)
+  }
+
+  async remove(name: string, principal: Principal): Promise<void> {
+    const { id, stored } = await this.#storedOf(name)
+    await this.unload(id, { endsRequests: false, principal })
+    if (stored?.isFetched !== true) return
+    const isShared = this.#bases().some((other) => hasFiles(other) && isDeepStrictEqual(other.source, stored.source))
+    if (!isShared) await removeFirstStored(stored.source, this.#deps.home)
+  }
+
+  async #storedOf(name: string) {
     const model = this.#named(name)
     if (model === undefined) throw unknownName(name, this.#deps.models.all())
     const { home } = this.#deps
     const config = this.#baseOf(model)
-    const file = config !== undefined && hasFiles(config) ? await locateModelFile(config.source, home) : undefined
-    if (config === undefined || !hasFiles(config) || file === undefined) {
-      throw new AppError('not-found', `model '${model.id}' has no file on this machine`)
-    }
-    if (!isFetched(file.path, home)) {
-      const message = `${file.path} is a file of your own, which Dragoman does not delete: remove it yourself`
-      throw new AppError('invalid-request', message)
-    }
-    await this.unload(model.id, options)
-    return removeFirstStored(config.source, home)
+    if (config === undefined || !hasFiles(config)) return { id: model.id }
+    const { source } = config
+    const file = await locateModelFile(source, home)
+    return { id: model.id, ...(file !== undefined && { stored: { ...file, source, isFetched: isFetched(file.path, home) } }) }
   }
 
   models(): readonly ModelReport[] {

@@ -154,6 +154,8 @@ export interface Lifecycle {
    * Resolves with the freed bytes. Rejects as `unload`, and with `invalid-request` for a file that Dragoman did not fetch.
    */
   deleteFile(name: string, options: { readonly endsRequests: boolean; readonly principal: Principal }): Promise<number>
+  /** Unloads a model that a load added, and deletes its file if it was fetched. Rejects as `unload`. */
+  remove(name: string, principal: Principal): Promise<void>
   models(): readonly ModelReport[]
   /** The model that was loaded last, if it still is; otherwise another loaded one. */
   active(): ModelReport | undefined

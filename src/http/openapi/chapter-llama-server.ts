@@ -101,7 +101,7 @@ export const llamaServer: Chapter = {
       example: { model: 'OWNER/REPO:Q4_K_M' },
     },
     'DELETE /v1/models': {
-      title: 'Remove a model that a request has added',
+      title: 'Remove a model that a request has added, with its file if that was fetched',
       query: object({ model: text.optional() }),
       reply: success,
     },

@@ -60,7 +60,7 @@ export const ollama: Chapter = {
       example: { model, stream: false },
     },
     'DELETE /api/delete': {
-      title: 'Ollama: delete a model',
+      title: 'Ollama: delete a model that a request has added, with its file if that was fetched',
       body: body('OllamaDeleteRequest', deleteFields),
       reply: 'empty',
       example: { model },

@@ -33,6 +33,7 @@ export async function startLoadingApp() {
 
   return {
     url: app.url,
+    home: app.home,
     logLines: app.logLines,
     modelsFolder,
     send,

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -278,8 +278,10 @@ describe("llama-server's routes", () => {
     expect(events.at(-1)).toEqual({ model: 'tiny', event: 'status_change', data: { status: 'unloaded', exit_code: 0 } })
   })
 
-  test('a model of a repository is fetched, listed as what a request has added, and removed', async () => {
+  test('a model of a repository is fetched, listed as what a request has added, and removed with its file', async () => {
     await openHub()
+    const files = async () =>
+      (await readdir(join(app.home, 'models'), { recursive: true })).filter((name) => name.endsWith('.gguf'))
     const events = await readEvents()
     const has = (event: string) => events.some((one) => one.event === event)
     const fetched = await send('/models', { model: 'owner/some' })
@@ -294,12 +296,14 @@ describe("llama-server's routes", () => {
     const added = (await rows()).find(({ can_remove }) => can_remove)
     expect([added?.id, ...(added?.aliases ?? [])]).toContain('owner/some')
     expect((await send('/models', { model: 'owner/some' })).status).toBe(400)
+    expect(await files()).toHaveLength(1)
     const remove = (query: string, key?: string) =>
       fetch(`${app.url}/models${query}`, { method: 'DELETE', headers: { authorization: `Bearer ${key ?? 'admin'}` } })
     expect((await remove(`?model=${added?.id}`, 'user')).status).toBe(403)
     const removed = await remove(`?model=${added?.id}`)
     expect([removed.status, await removed.json()]).toEqual([200, { success: true }])
     expect((await rows()).map(({ id }) => id)).not.toContain(added?.id)
+    expect(await files()).toEqual([])
     await until(async () => has('model_remove'))
     expect((await remove('?model=tiny')).status).toBe(403)
     expect((await remove('?model=nothing')).status).toBe(404)

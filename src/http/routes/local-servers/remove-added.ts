@@ -3,12 +3,12 @@ import type { Principal } from '../../../contract/principal.ts'
 import { authorize } from '../../access/auth.ts'
 import type { Models } from '../../run/deps.ts'
 
-/** Removes a model that a request has added. Rejects with `forbidden` for any other. */
+/** Removes a model that a request has added, with its file if that was fetched. Rejects with `forbidden` for any other. */
 export async function removeAdded({ models, lifecycle }: Models, name: string, caller: Principal): Promise<void> {
   const { id } = await models.find(name, caller)
   if (lifecycle?.models().some((model) => model.id === id && model.isAdded === true) === true) {
     authorize(caller, 'admin')
-    await lifecycle.unload(id, { endsRequests: false, principal: caller })
+    await lifecycle.remove(id, caller)
     return
   }
   const origin = 'the configuration, the folder of modelsFolder, or the server that lists it'
