@@ -315,6 +315,21 @@ describe('a batch', () => {
     })
   })
 
+  test('is refused while a hundred of its caller have not ended', async () => {
+    const { run, ended, batches, store } = await open({ send: () => reply(200) })
+    const first = await run([bodyOf('one')])
+    await ended(first)
+    const { leaseUntilMs: _, ...like } = first
+    const leaseUntilMs = Date.now() + dayMs
+    for (let index = 0; index < 100; index += 1) {
+      await store.create({ ...like, id: `batch_${index}`, owner: index === 0 ? 'bob' : 'ann', state: 'validating', leaseUntilMs })
+    }
+    await ended(await run([bodyOf('two')]))
+    await store.create({ ...like, id: 'batch_100', state: 'validating', leaseUntilMs })
+    await expect(run([bodyOf('three')])).rejects.toMatchObject({ code: 'rate-limit-exceeded' })
+    await batches.cancel('ann', 'openai', 'batch_100')
+  })
+
   test('whose time is over expires: what has not begun is not run', async () => {
     let nowMs = Date.now()
     let release: () => void = () => undefined

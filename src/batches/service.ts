@@ -14,6 +14,9 @@ const ids: Readonly<Record<BatchForm, string>> = { openai: 'batch_', anthropic: 
 const noCounts = { total: 0, succeeded: 0, errored: 0, cancelled: 0, expired: 0 }
 const noUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
 
+/** Batches of a caller that have not ended: each may take some hundred megabytes of the store. */
+const mostOpen = 100
+
 /** A file whose lines are requests. */
 export type FileBatch = {
   readonly endpoint: string
@@ -50,7 +53,9 @@ export class Batches {
     return this.#runner.close()
   }
 
+  /** Rejects with `rate-limit-exceeded` for a caller with too many batches, as `createFromRequests`. */
   async createFromFile(principal: Principal, { windowMs, ...given }: FileBatch): Promise<Batch> {
+    await this.#refuseMany(principal)
     const { purpose } = await this.#deps.files.get(principal.id, given.inputFileId)
     if (purpose !== 'batch') {
       const message = `input_file_id '${given.inputFileId}' has the purpose '${purpose ?? 'user_data'}': upload it with the purpose 'batch'`
@@ -65,6 +70,7 @@ export class Batches {
   /** Rejects with `invalid-request`, which lists the faults of all requests. */
   async createFromRequests(principal: Principal, { endpoint, windowMs, requests, nameOf }: RequestBatch): Promise<Batch> {
     const { store, maxLineBytes, wallClock } = this.#deps
+    await this.#refuseMany(principal)
     const check = new LineCheck({ endpoint, maxLineBytes, refuseModel: refuseModelFor(this.#deps, principal) })
     // Nobody runs it before all of its lines are there; if this process dies before, it fails.
     const held = () => ({ state: 'validating' as const, leaseUntilMs: wallClock() + leaseMs })
@@ -153,6 +159,13 @@ export class Batches {
       yield page
       after = last.line
     }
+  }
+
+  async #refuseMany({ id }: Principal): Promise<void> {
+    const open = (await this.#deps.store.active()).filter(({ owner }) => owner === id).length
+    if (open < mostOpen) return
+    const message = `${open} of your batches have not ended, and ${mostOpen} is the most: wait until one has, or cancel it`
+    throw new AppError('rate-limit-exceeded', message)
   }
 
   #newBatch({ id: owner, keyHash }: Principal, form: BatchForm, windowMs: number) {
