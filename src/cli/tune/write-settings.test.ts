@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest'
+import { lstat, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
-import { withSettings } from './write-settings.ts'
+import { withSettings, writeSettings } from './write-settings.ts'
 
 const text = `# my models
 models:
@@ -41,4 +44,17 @@ test('JSON stays JSON', () => {
 
 test('a model that the file does not have is not written', () => {
   expect(withSettings(text, { ...change, id: 'x', settings: {} })).toBeUndefined()
+})
+
+test('a file behind a link keeps its permissions, and the link', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'dragoman-settings-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const [file, link] = [join(folder, 'real.yaml'), join(folder, 'dragoman.yaml')]
+  await writeFile(file, text, { mode: 0o600 })
+  await symlink(file, link)
+  await writeSettings(link, 'm', { threads: 3 })
+  expect((await lstat(link)).isSymbolicLink()).toBe(true)
+  expect(((await stat(file)).mode & 0o777).toString(8)).toBe('600')
+  expect(parse(await readFile(file, 'utf8')).models[1].threads).toBe(3)
+  expect((await readdir(folder)).sort()).toEqual(['dragoman.yaml', 'real.yaml'])
 })

@@ -1,17 +1,26 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { isMap, isSeq, parseDocument } from 'yaml'
 import { AppError } from '../../contract/errors.ts'
 import type { Value } from './search.ts'
 
 /** Writes settings of a model into a configuration file, whose comments stay. Throws `invalid-request` if the file does not have the model. */
-export async function writeSettings(file: string, id: string, settings: Value['settings']): Promise<void> {
+export async function writeSettings(named: string, id: string, settings: Value['settings']): Promise<void> {
+  // A link stays one.
+  const file = await realpath(named)
   const text = await readFile(file, 'utf8')
   const changed = withSettings(text, { id, settings, isJson: /\.json$/i.test(file) })
   if (changed === undefined) {
     throw new AppError('invalid-request', `'${file}' has no model '${id}': add it there, or set the values where it is`)
   }
-  await writeFile(`${file}.new`, changed)
-  await rename(`${file}.new`, file)
+  // It may hold keys that only its owner reads.
+  const { mode } = await stat(file)
+  const draft = `${file}.${process.pid}`
+  try {
+    await writeFile(draft, changed, { mode })
+    await rename(draft, file)
+  } finally {
+    await rm(draft, { force: true })
+  }
 }
 
 type Change = { readonly id: string; readonly settings: Value['settings']; readonly isJson: boolean }
