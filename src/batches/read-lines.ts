@@ -15,7 +15,7 @@ type Rules = {
   refuseModel(name: string): Promise<string | undefined>
 }
 
-/** What a line cannot ask for. */
+/** Fields that a line cannot set. */
 const pointless = [
   { field: 'stream', why: 'nobody reads the stream of a batch' },
   { field: 'background', why: 'a batch waits for the whole reply of each line' },

@@ -14,7 +14,7 @@ type CompletionRequest = {
   readonly loadConfig: () => Promise<LoadedConfig>
 }
 
-/** Whoever presses Tab waits for it. */
+/** The shell waits for it. */
 const serverTimeoutMs = 1000
 
 /** Prints the completions at the cursor, one per line, for the scripts of the shells. */
