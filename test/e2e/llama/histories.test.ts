@@ -31,6 +31,7 @@ describe.each(architectures)(
     let used: Sequence
     let fresh: Sequence
     let copy: Sequence
+    let cuts = 0
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'dragoman-windows-'))
       const modelPath = join(folder, 'model.gguf')
@@ -66,7 +67,10 @@ describe.each(architectures)(
     }
 
     async function copyByMemory(tokens: number): Promise<void> {
-      await copy.writeState(await used.readState())
+      const state = await used.readState()
+      await copy.writeState(state)
+      // Where the cells are in order, which they need not be after an edit.
+      if (cutState(state).rows.length > 0) cuts += 1
       await copy.truncate(tokens)
     }
 
@@ -101,6 +105,7 @@ describe.each(architectures)(
         }
       }
       expect(reused).toBeGreaterThan(0)
+      expect(cuts > 0, 'states with rows of tokens').toBe(architecture !== 'mamba')
     })
   },
 )

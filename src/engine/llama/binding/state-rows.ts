@@ -5,6 +5,8 @@ export type Rows = { readonly at: number; readonly rowBytes: number }
 const headerBytes = 8
 /** A cell: its position, how many sequences have it, perhaps its place in a grid, perhaps with its token, and the sequence. */
 const cellBytes = [12, 20, 24]
+/** As many sequences as a context of llama.cpp has (`LLAMA_MAX_SEQ`). */
+const mostStreams = 256
 /** More than `enum ggml_type` has. */
 const mostTypes = 64
 
@@ -29,11 +31,15 @@ export function findRows(state: Uint8Array, tokens: number): readonly Rows[] {
 
 type Cache = { readonly cells: number; readonly start: number; readonly rows: readonly Rows[]; readonly end: number }
 
-/** A cache of one stream, as `llama_kv_cache::state_write` writes it; undefined: it is something else. */
+/** A cache, as `llama_kv_cache::state_write` writes it: each slot is a stream, and one of them has cells. Undefined: it is something else. */
 function readCache(view: DataView, start: number): Cache | undefined {
-  const [streams, cells] = [numberAt(view, start), numberAt(view, start + 4)]
-  if (streams !== 1 || cells === undefined || cells === 0) return undefined
-  const first = start + 8
+  const streams = numberAt(view, start) ?? 0
+  if (streams > mostStreams) return undefined
+  let before = 0
+  while (before < streams && numberAt(view, start + 4 + 4 * before) === 0) before += 1
+  const cells = before < streams ? numberAt(view, start + 4 + 4 * before) : undefined
+  if (cells === undefined) return undefined
+  const first = start + 8 + 4 * before
   const rowBytes = cellBytes.find((bytes) => areCells(view, { at: first, rowBytes: bytes }, cells))
   if (rowBytes === undefined) return undefined
   const rows = [{ at: first, rowBytes }]
@@ -54,6 +60,7 @@ function readCache(view: DataView, start: number): Cache | undefined {
     rows.push(...values.rows)
     at = values.end
   }
+  for (let after = before + 1; after < streams; after++, at += 4) if (numberAt(view, at) !== 0) return undefined
   return { cells, start: first, rows, end: at }
 }
 

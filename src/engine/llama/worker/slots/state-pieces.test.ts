@@ -4,6 +4,8 @@ import { cutState, joinState, pieceTokens } from './state-pieces.ts'
 
 type Layer = { readonly key: number; readonly value: number }
 type Cache = {
+  /** Of the context; the sequence is the number of one. */
+  readonly slots?: number
   readonly cells: number
   readonly layers: readonly Layer[]
   readonly cell?: number
@@ -15,7 +17,11 @@ const tokensOf = (length: number, { shared = length, of = 1 } = {}) =>
   Int32Array.from({ length }, (_, index) => (index < shared ? index : 1000 * of + index))
 
 /** A cache as llama.cpp writes it, whose rows depend on their tokens. */
-function encodeCache({ cells, layers, cell = 12, isTransposed = false }: Cache, tokens: Int32Array, sequence: number): Buffer {
+function encodeCache(
+  { cells, layers, cell = 12, isTransposed = false, slots = 1 }: Cache,
+  tokens: Int32Array,
+  sequence: number,
+): Buffer {
   const numbers = (...values: number[]) => Buffer.from(Uint32Array.from(values).buffer)
   const rows = (bytes: number, salt: number) =>
     Buffer.concat(Array.from({ length: cells }, (_, at) => Buffer.alloc(bytes, ((tokens[at] ?? 0) * 31 + salt) % 251)))
@@ -26,8 +32,10 @@ function encodeCache({ cells, layers, cell = 12, isTransposed = false }: Cache, 
     if (!isTransposed) return [numbers(f16, value, 0), rows(value, 100 + layer)]
     return [numbers(f16, 2, value / 2), ...Array.from({ length: value / 2 }, (_, at) => rows(2, 100 + layer + at))]
   })
-  const head = [numbers(1, cells, ...meta.flat()), numbers(isTransposed ? 1 : 0, layers.length)]
-  return Buffer.concat([...head, ...keys, ...values])
+  const others = (count: number) => numbers(...new Array<number>(count).fill(0))
+  const before = slots === 1 ? 0 : sequence
+  const head = [numbers(slots), others(before), numbers(cells, ...meta.flat()), numbers(isTransposed ? 1 : 0, layers.length)]
+  return Buffer.concat([...head, ...keys, ...values, others(slots - 1 - before)])
 }
 
 function encodeState(tokens: Int32Array, caches: readonly Cache[], { sequence = 0, after = Buffer.alloc(0) } = {}) {
@@ -50,6 +58,7 @@ describe('a state is cut where others may have the same', () => {
     { name: 'latent attention with an indexer', caches: [{ cells, layers: [{ key: 90, value: 0 }] }, attention], pieces: 3 },
     { name: 'attention with a grid of positions', caches: [{ ...attention, cell: 24 }], pieces: 3 },
     { name: 'attention and a window', caches: [attention, { ...attention, cells: 100 }], pieces: 3 },
+    { name: 'attention of the first of four slots', caches: [{ ...attention, slots: 4 }, attention], pieces: 3 },
     { name: 'attention and recurrent layers', caches: [attention], after: Buffer.alloc(500, 3), pieces: 3 },
     { name: 'less than a piece', caches: [{ ...attention, cells: pieceTokens - 1 }], pieces: 0 },
     { name: 'something unknown', caches: [], after: Buffer.alloc(500, 3), pieces: 0 },
@@ -65,10 +74,15 @@ describe('a state is cut where others may have the same', () => {
 
   test('two conversations in different slots have the pieces of what they share', () => {
     const piecesOf = (shared: number, sequence: number) => {
-      const state = encodeState(tokensOf(cells, { shared }), [attention], { sequence })
+      const caches = [
+        { ...attention, slots: 4 },
+        { ...attention, cells: 100, slots: 4 },
+      ]
+      const state = encodeState(tokensOf(cells, { shared }), caches, { sequence })
       return Array.from(cutState(state).pieces, ({ key, bytes }) => [key, Buffer.from(bytes).toString('base64')])
     }
     const [first, second] = [piecesOf(cells, 0), piecesOf(2 * pieceTokens + 9, 3)]
+    expect(first).toHaveLength(3)
     expect(second.slice(0, 2)).toEqual(first.slice(0, 2))
     expect(second[2]?.[0]).not.toBe(first[2]?.[0])
   })
