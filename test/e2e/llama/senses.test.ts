@@ -34,9 +34,10 @@ const isSound = (bytes: Buffer) => bytes.subarray(0, 4).toString() === 'RIFF'
 const base64 = (bytes: Buffer) => bytes.toString('base64')
 const dataUrl = (bytes: Buffer) => `data:image/png;base64,${base64(bytes)}`
 const seeing = { source: 'builtin:dragoman-tiny.gguf', mmproj: 'builtin:dragoman-tiny-mmproj.gguf' }
-/** Positions of several numbers in a grid, and vectors that see each other. */
+/** Positions of several numbers in a grid, also with a state that is kept at checkpoints, and vectors that see each other. */
 const others = [
   { id: 'grid', architecture: 'qwen2vl', type: 'qwen2vl_merger' },
+  { id: 'state', architecture: 'qwen35', type: 'qwen2vl_merger' },
   { id: 'mutual', architecture: 'gemma3', type: 'gemma3' },
 ] as const
 const width = 32
@@ -212,6 +213,8 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
       expect(uncached(here)).toEqual(uncached(there))
       expect(encoded()).toBe(before + 1)
       expect(here.cached).toBeGreaterThanOrEqual((there.cached ?? 0) - 1)
+      const edited: Turn[] = [...turns.slice(0, 2), ['user', ['or ', second, ' that']]]
+      expect(uncached(await chat(id, edited))).toEqual(uncached(await chat(`${id}-there`, edited)))
     })
   })
 
