@@ -22,7 +22,7 @@ export function groupingOf(body: JsonObject): string {
   return digest([tools, system, instructions, instructing]) + (isCompared ? digest(question.slice(0, comparedChars)) : '')
 }
 
-/** What the prompt of a line begins with, the shortest first: equal for lines of a batch that share it. */
+/** The beginning of a line's prompt, the shortest first: equal for lines of a batch that share it. */
 export function beginningsOf({ batchId, grouping }: ClaimedLine): readonly string[] {
   return [`${batchId} ${grouping.slice(0, digits)}`, `${batchId} ${grouping} `]
 }

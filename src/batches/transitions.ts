@@ -31,7 +31,7 @@ export async function readInput(deps: BatchDeps, batch: Batch): Promise<void> {
     if (inputFileId === undefined) {
       throw new AppError('invalid-request', 'the server ended before all requests were stored: send them again')
     }
-    if (principal === undefined) throw new AppError('unauthorized', 'the API key that created the batch does not exist any more')
+    if (principal === undefined) throw new AppError('unauthorized', 'the API key that created the batch no longer exists')
     const rules = { endpoint, maxLineBytes: deps.maxLineBytes, refuseModel: refuseModelFor(deps, principal) }
     const faults = await readLines(await files.content(owner, inputFileId), rules, (line) => {
       waiting.push(line)

@@ -44,7 +44,7 @@ export async function readLocalFile(
 
 /** The refusal of a server without a folder for callers. */
 export function refuseLocal({ at, kind }: MediaItem): AppError {
-  const message = `${field(...at)} is a file of the server, which are not read (media.allowedLocalPath): send the ${kind} itself`
+  const message = `${field(...at)} is a file of the server's machine, where no folder is open to callers (media.allowedLocalPath): send the ${kind} itself`
   return new AppError('unsupported-field', message, { at })
 }
 

@@ -36,9 +36,9 @@ test.each([
   { endpoints: [{ url: 'http://a/v1', dns: 'b' }], message: 'must have one of url, dns, file, kubernetes, not url and dns' },
   {
     endpoints: [{ url: 'http://a/v1', port: 8000 }],
-    message: 'endpoints[0].port: has no effect with url, but with dns: leave it out',
+    message: 'endpoints[0].port: has no effect with url, only with dns: leave it out',
   },
-  { endpoints: { file: 'a.yaml', nameServers: ['1.1.1.1'] }, message: 'nameServers: has no effect with file, but with dns' },
+  { endpoints: { file: 'a.yaml', nameServers: ['1.1.1.1'] }, message: 'nameServers: has no effect with file, only with dns' },
   { endpoints: [{ dns: 'http://a' }], message: 'endpoints[0].dns: must be a full name such as vllm.llm.svc.cluster.local' },
   { endpoints: { dns: 'a', everyMs: 5 }, message: 'endpoints.everyMs: must be at least 100, got 5' },
   {
@@ -51,9 +51,9 @@ test.each([
   },
   {
     endpoints: { kubernetes: { inferencePool: 'a', port: 8000 } },
-    message: 'endpoints.kubernetes.port: has no effect with inferencePool, which says the ports: leave it out',
+    message: 'endpoints.kubernetes.port: has no effect with inferencePool, which sets the ports: leave it out',
   },
-  { endpoints: { file: 'a.yaml', https: true }, message: 'https: has no effect with file, but with dns, kubernetes' },
+  { endpoints: { file: 'a.yaml', https: true }, message: 'https: has no effect with file, only with dns, kubernetes' },
   { endpoints: { dns: 'a', evryMs: 500 }, message: "endpoints.evryMs: unknown key 'evryMs'; did you mean 'everyMs'?" },
   {
     endpoints: [{ url: 'http://a/v1', wieght: 2 }],

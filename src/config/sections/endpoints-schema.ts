@@ -99,7 +99,7 @@ const entry = z
           issues.push({ code: 'custom', path: [], message, input: value })
         }
         if (inferencePool !== undefined && port !== undefined) {
-          const message = 'has no effect with inferencePool, which says the ports: leave it out'
+          const message = 'has no effect with inferencePool, which sets the ports: leave it out'
           issues.push({ code: 'custom', path: ['port'], message, input: port })
         }
       })
@@ -145,7 +145,7 @@ const entry = z
     for (const setting of ['port', 'path', 'everyMs', 'nameServers', 'https', 'serverName'] as const) {
       if (value[setting] === undefined || (waysToName[way] as readonly string[]).includes(setting)) continue
       const users = ways.filter((other) => (waysToName[other] as readonly string[]).includes(setting))
-      const message = `has no effect with ${way}, but with ${users.join(', ')}: leave it out`
+      const message = `has no effect with ${way}, only with ${users.join(', ')}: leave it out`
       issues.push({ code: 'custom', path: [setting], message, input: value[setting] })
     }
   })

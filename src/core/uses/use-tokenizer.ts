@@ -28,7 +28,7 @@ export async function tokenize(deps: TokenizerDeps, asked: TokenizeRequest, cont
 export function pieces(deps: TokenizerDeps, request: TokenizeRequest, context: RequestContext): Promise<readonly TokenPiece[]> {
   return withTokenizerFor(deps, { request, context }, async (tokenizer) => {
     if (tokenizer.pieces !== undefined) return tokenizer.pieces(asEnginesGetIt(request, context), context.signal)
-    const message = `${field('pieces')} true: the engine of this model does not tell the texts of tokens`
+    const message = `${field('pieces')} true: the engine of this model does not report the texts of tokens`
     throw new AppError('unsupported-field', message, { at: ['pieces'] })
   })
 }

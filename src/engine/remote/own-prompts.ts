@@ -100,7 +100,7 @@ export class OwnPrompts {
   /**
    * Whether the error means that a server could not render this request or parse its reply, so that it should be sent as text: the next
    * `isSentAsText` of it is true. After an output that the server could not parse, similar requests are sent as text too: a server may
-   * notice only after a part of the output has reached the client, and then not every reply can go on.
+   * notice only after a part of the output has reached the client, and then not every reply can be continued.
    */
   learnsFrom({ id, prompt }: Pick<GenerationRequest, 'id' | 'prompt'>, reported: string | undefined, error: unknown): boolean {
     const isKnown = reported !== undefined || this.#known !== undefined

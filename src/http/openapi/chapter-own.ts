@@ -118,7 +118,7 @@ export const own: Chapter = {
       title:
         'What happens, as events: `requests` (those that are new or have changed), `server` (as GET /api/server, when it has changed), ' +
         '`load` (what each 10 seconds of the last hour had), `logs` (lines; scope `admin`), and after each piece `read`, whose id is the ' +
-        'place to go on from (`last-event-id`). `missed` counts what was forgotten before the reader came to it',
+        'place to continue from (`last-event-id`). `missed` counts what was forgotten before the reader came to it',
       query: eventsSchema,
       stream: sse(reply.event),
     },

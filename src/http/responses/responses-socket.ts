@@ -92,7 +92,7 @@ export class ResponsesSockets {
       terminate: () => socket.terminate(),
     }
     const limit = setTimeout(() => {
-      const reason = new AppError('connection-limit-reached', 'this connection has lasted 60 minutes; open another one to go on')
+      const reason = new AppError('connection-limit-reached', 'this connection has lasted 60 minutes; open another to continue')
       void sendError(reason, undefined)
       entry.stop(reason)
     }, maxSessionMs)

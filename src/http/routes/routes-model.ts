@@ -28,7 +28,7 @@ export function addModelRoutes(app: FastifyInstance, deps: Models & Watching & R
     const loads = request.query.autoload === undefined || ['true', '1'].includes(request.query.autoload)
     const { id, engine } = deps.models.get(name, viewer)
     if (isOfModel && !loads && engine.state.type !== 'ready') {
-      throw new AppError('invalid-request', `model '${id}' is not loaded, and autoload forbids to load it`, { param: 'model' })
+      throw new AppError('invalid-request', `model '${id}' is not loaded, and autoload is off`, { param: 'model' })
     }
     // Some properties are known only after the load; llama-server does not reply before that, either. A router loads nothing.
     if (isOfModel || (length === 1 && loads)) {

@@ -237,7 +237,7 @@ test('when no server comes in time, a request fails with the time to try again',
   const { engine } = open([], { holdMs: 20 })
   expect(await failure(engine)).toMatchObject({
     code: 'model-unavailable',
-    message: 'the model has no server now, and none has come in 20 ms; try again later',
+    message: 'the model has no server now, and none appeared within 20 ms; try again later',
     retryAfterMs: 5000,
   })
   expect(engine.state).toEqual({ type: 'ready' })

@@ -130,5 +130,5 @@ export class Membership {
 }
 
 function noServer(holdMs: number): string {
-  return `the model has no server now, and none has come in ${holdMs} ms; try again later`
+  return `the model has no server now, and none appeared within ${holdMs} ms; try again later`
 }

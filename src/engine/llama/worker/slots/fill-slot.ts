@@ -21,7 +21,7 @@ type Filling = {
   /** Other slots, whose tokens may be copied if they are the owner's. */
   readonly others: Iterable<Slot>
   readonly store: PrefixStore | undefined
-  /** Of the prompt, for a context that forgets. */
+  /** That of the prompt, for a context that forgets. */
   readonly lastMessage: LastMessage | undefined
 }
 
