@@ -19,6 +19,10 @@ const fields: Readonly<Record<string, string>> = {
   topPSampling: 'top_p',
   minPSampling: 'min_p',
   repeatPenalty: 'repeat_penalty',
+  'llama.frequencyPenalty': 'frequency_penalty',
+  'llama.presencePenalty': 'presence_penalty',
+  'llama.xtcProbability': 'xtc_probability',
+  'llama.xtcThreshold': 'xtc_threshold',
   stopStrings: 'stop',
   seed: 'seed',
 }
@@ -71,6 +75,10 @@ function toFields(settings: ReadonlyMap<string, unknown>): JsonObject {
     if (field !== undefined) result[field] = value
     else if (name === 'structured') Object.assign(result, toFormat(key, value))
     else if (name === 'tools') Object.assign(result, toTools(key, value))
+    else if (name === 'logProbs' && typeof value === 'number' && value > 0)
+      throw refused(key, value, 'ask for log-probabilities over chat completions')
+    else if (name === 'toolCallStopStrings' && Array.isArray(value) && value.length > 0)
+      throw refused(key, value, 'send "stopStrings", which end the whole output')
     else if (name === 'contextOverflowPolicy' && value !== 'stopAtLimit')
       throw refused(key, value, 'a conversation is never truncated: send "stopAtLimit"')
   }
