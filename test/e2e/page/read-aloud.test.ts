@@ -4,7 +4,7 @@ import { wavOf } from '../../../src/media/convert/ffmpeg.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
-import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 import { listenOnLoopback } from '../../support/upstream/loopback.ts'
 
 const fake = { engine: 'fake' as const, id: 'org/scripted', aliases: ['default'], script: 'from-request' }
@@ -53,7 +53,7 @@ describe.skipIf(browserPath === undefined)(`answers are read aloud, in a browser
     await Promise.all([app?.close(), bare?.close(), studio?.close()])
   })
 
-  test('by a model of the server, without their code, until their end or a second press', async () => {
+  test.skipIf(lacks('sound'))('by a model of the server, without their code, until their end or a second press', async () => {
     const { page, problems, close } = await openServerPage(browser, app.url, { width: 360, height: 700 })
     await write(page, script({ raw: '# Tides\n\n*Twice* a day:\n\n```sh\ndate\n```\n\n- high\n- low' }))
     await facts(page).waitFor()
