@@ -61,8 +61,9 @@ export function runProgram(
   return new Promise<Buffer>((resolve, reject) => {
     child.once('error', (error) => {
       const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-      failure ??= new ProgramFailure(isMissing ? 'not-found' : 'failed', error.message)
-      if (child.pid === undefined) reject(failure)
+      if (child.pid !== undefined) failure ??= new ProgramFailure('failed', error.message)
+      // What this machine lacks, such as room for a process, says nothing about the input.
+      else reject(isMissing ? new ProgramFailure('not-found', error.message) : error)
     })
     child.once('close', (code, killedBy) => {
       if (signal.aborted) reject(signal.reason)
