@@ -190,3 +190,28 @@ test('a request can refer to a file of its caller, and to no other', async () =>
     })
   }
 })
+
+test('results that the server is writing leave the room for uploads', async () => {
+  const files = open()
+  let end = () => undefined as unknown
+  const ended = new Promise((resolve) => {
+    end = () => resolve(undefined)
+  })
+  let begin = () => undefined as unknown
+  const begun = new Promise((resolve) => {
+    begin = () => resolve(undefined)
+  })
+  async function* pieces() {
+    yield Buffer.alloc(5000)
+    yield Buffer.alloc(1)
+    begin()
+    await ended
+  }
+  const bytes = pieces()
+  const result = { filename: 'r', mediaType: '', bytes, purposeOf: async () => 'batch_output', isResult: true as const }
+  const writing = files.add('ann', result, never)
+  await begun
+  await expect(add(files, 'ann', piecesOf(Buffer.alloc(900)))).resolves.toMatchObject({ sizeBytes: 900 })
+  end()
+  await writing
+})

@@ -44,10 +44,10 @@ export class UploadedFiles implements FileStore {
     let sizeBytes = 0
     const count = (bytes: number) => {
       sizeBytes += bytes
+      if (!isLimited) return
       const arriving = (this.#arriving.get(owner) ?? 0) + bytes
       if (arriving <= 0) this.#arriving.delete(owner)
       else this.#arriving.set(owner, arriving)
-      if (!isLimited) return
       if (sizeBytes > Math.max(maxFileBytes, maxBatchBytes)) throw tooLarge(maxFileBytes)
       if (bytes > 0 && kept + arriving > this.#options.maxBytes) throw full(this.#options)
     }
