@@ -44,6 +44,8 @@ type DragomanOptions = {
   readonly execArgv?: readonly string[]
   /** The folder of its data; absent: a new one. */
   readonly home?: string
+  /** Where it keeps requests; absent: nowhere. */
+  readonly captureFolder?: string
 }
 
 /** Any other program that listens on `port`, once `path` answers. Rejects when it ends before, or does not answer within a minute. */
@@ -88,14 +90,14 @@ function answers(url: string): Promise<boolean> {
 /** Dragoman as it is built in a checkout, with these models, as `npm start` runs it. Its log is off: the baselines have none. */
 export async function startDragoman(
   models: readonly object[],
-  { checkout, storage, workers, execArgv = [], home: kept }: DragomanOptions = {},
+  { checkout, storage, workers, execArgv = [], home: kept, captureFolder }: DragomanOptions = {},
 ): Promise<BenchProcess & { end(): Promise<void> }> {
   const port = await freePort()
   const home = kept ?? (await mkdtemp(join(tmpdir(), 'dragoman-bench-')))
   const config = join(home, 'config.json')
   const settings = {
     server: { port, ...(workers !== undefined && { workers }) },
-    log: { level: 'silent' },
+    log: { level: 'silent', ...(captureFolder !== undefined && { captureFolder }) },
     ...(storage !== undefined && { storage }),
   }
   await writeFile(config, JSON.stringify({ ...settings, builtinModel: false, models }))

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { builtinModel } from '../../src/registry/names/builtin-model.ts'
-import { freePort, startProgram } from '../processes.ts'
+import { startDragoman } from '../processes.ts'
 import { writeCoarse } from './coarse-copy.ts'
 
 // What `dragoman replay --diff` finds in captured turns of an agent: on the same model, on one with a broken template, and on coarser weights.
@@ -80,18 +80,11 @@ try {
     { id: 'broken-template', ...tiny, source, chatTemplate },
     ...coarse.map((bits) => ({ id: `${bits}-bits`, ...tiny, source: join(folder, `${bits}.gguf`) })),
   ]
-  const serve = async (log: object) => {
-    const port = await freePort()
-    const config = join(folder, 'config.json')
-    await writeFile(config, JSON.stringify({ server: { port }, storage: 'off', builtinModel: false, log, models }))
-    const args = [program, 'serve', '--config', config]
-    return startProgram(process.execPath, args, { port, path: '/ready', env: { DRAGOMAN_HOME: folder } })
-  }
-  const first = await serve({ captureFolder })
+  const first = await startDragoman(models, { storage: 'off', captureFolder })
   await converse(first.url).finally(() => first.stop())
   const files = (await readdir(captureFolder)).sort().map((file) => join(captureFolder, file))
   console.log(`${files.length} captured turns`)
-  const second = await serve({})
+  const second = await startDragoman(models, { storage: 'off' })
   const diff = (model: string, count: number) => {
     const args = ['replay', ...files.slice(0, count), '--against', model, '--diff', '--server', second.url]
     const { stdout, stderr, status } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
