@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
-import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
+import { llamaServerBinary } from '../../support/llama/llama-server.ts'
 import { buildProgram } from '../../support/process/built-program.ts'
 import { createServeHome, type ServeProcess } from '../../support/process/serve-process.ts'
 
@@ -41,7 +41,7 @@ const bodies: Readonly<Record<string, { readonly content: string; readonly [fiel
 }
 const ids = Object.keys(bodies)
 
-describe(`a batch on each engine${llamaServerHint}`, () => {
+describe('a batch on each engine', () => {
   let folder: string
   let upstream: RunningApp
   let home: Awaited<ReturnType<typeof createServeHome>>
@@ -56,8 +56,8 @@ describe(`a batch on each engine${llamaServerHint}`, () => {
       { id: 'fake', ...scripted },
       { id: 'llama', engine: 'llama', ...tiny },
       managed,
-      { id: 'vllm', engine: 'remote', upstreamModel: 'up', server: 'vllm', endpoints },
-      { id: 'messages', engine: 'remote', upstreamModel: 'up', protocol: 'messages', endpoints },
+      { id: 'vllm', engine: 'remote', upstreamModel: 'up', slots: 2, server: 'vllm', endpoints },
+      { id: 'messages', engine: 'remote', upstreamModel: 'up', slots: 2, protocol: 'messages', endpoints },
     ].filter(({ id }) => names.includes(id))
     home = await createServeHome(join(folder, 'store.db'), {}, { models })
     await start()
@@ -131,7 +131,7 @@ describe(`a batch on each engine${llamaServerHint}`, () => {
     }
   })
 
-  test.each(names)('ends where it is cancelled, and leaves no slot busy: %s', async (model) => {
+  test.each(names)('lets who waits go first, ends when it is cancelled, and leaves no slot busy: %s', async (model) => {
     const long = {
       content: raw('word '.repeat(900), 100),
       max_tokens: 900,
@@ -142,7 +142,9 @@ describe(`a batch on each engine${llamaServerHint}`, () => {
       const metrics = await (await fetch(`${server.url}/metrics`)).text()
       return Number(metrics.split(`dragoman_slots_busy{model="${model}"} `)[1]?.split('\n')[0])
     }
-    await until(async () => (await busy()) > 0)
+    await until(async () => (await busy()) >= 2)
+    await openai.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 1 })
+    expect(await completed(id)).toBe(0)
     await openai.batches.cancel(id)
     expect((await ended(id)).status).toBe('cancelled')
     await until(async () => (await busy()) === 0)
