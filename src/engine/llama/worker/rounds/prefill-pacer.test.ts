@@ -139,6 +139,15 @@ describe('the length of steps in reading prompts', () => {
     expect(sizesAt(gains, { holdsUpOthers: true })).toEqual(new Set([16]))
   })
 
+  test('a prompt alone is read in blocks a little above the limit rather than in short steps with slow tokens', () => {
+    const deep: Machine = ({ tokens }) => tokens * (tokens < block ? 50 : 16)
+    const sizesOn = (computeMs: Machine, isInterruptible: boolean) =>
+      sizesOf(createReader({ isInterruptible, stopWithinMs: 1000 }).read(computeMs, { steps: 40 })).slice(10)
+    expect(new Set(sizesOn(deep, true))).toEqual(new Set([block]))
+    expect(Math.max(...sizesOn(deep, false))).toBeLessThan(block)
+    expect(Math.max(...sizesOn(machine(0, 50), true))).toBeLessThan(block)
+  })
+
   test('the pacer reports once that blocks do not fit', () => {
     const hints = (tokenMs: number) => {
       const onShortSteps = vi.fn()

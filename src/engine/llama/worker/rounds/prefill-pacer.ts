@@ -15,7 +15,10 @@ const expectedShare = 0.88
 const trial = 1.09
 /** The share that prompts get beside streams that fill the round themselves. */
 const leastShare = 0.5
-/** If even the shortest step exceeds the limit, a block may take this many times as long. */
+/**
+ * A block may take this many times as long as the shortest step, if even that exceeds the limit, or as the limit, if the step can be interrupted; a token
+ * of the block must then take at most half of what it takes in a short step. Deep in a prompt it takes a third.
+ */
 const blockPatience = 2
 /**
  * If the shortest step exceeds the limit because it reads all weights again, the round may be longer by this share, to read more tokens
@@ -63,6 +66,7 @@ export class PrefillPacer {
   readonly #largest: number
   readonly #longestMs: number
   readonly #longestAloneMs: number
+  readonly #isInterruptible: boolean
   readonly #holdsUpOthers: boolean
   readonly #isDivided: boolean
   readonly #onShortSteps: PacerOptions['onShortSteps']
@@ -77,6 +81,7 @@ export class PrefillPacer {
     const { stopWithinMs = defaultStopWithinMs, isInterruptible = false } = options
     this.#longestMs = expectedShare * stopWithinMs
     this.#longestAloneMs = expectedShare * Math.max(stopWithinMs, isInterruptible ? interruptibleMs : 0)
+    this.#isInterruptible = isInterruptible
     this.#holdsUpOthers = options.holdsUpOthers === true
     this.#isDivided = options.isDivided !== false
     this.#onShortSteps = options.onShortSteps
@@ -135,7 +140,7 @@ export class PrefillPacer {
     if (oneMs === undefined) return 0
     const most = Math.min(block - 1, this.#largest, Math.floor(leftMs(longestMs) / oneMs))
     const isAlone = streams === 0 && !this.#holdsUpOthers
-    if (isAlone && this.#largest >= block && most < shortest.alone && this.#blockIsWorthIt(oneMs, depth)) return block
+    if (isAlone && this.#largest >= block && this.#blockIsWorthIt({ oneMs, depth, most, longestMs })) return block
     return Math.max(most, this.#filled(shortestStep, { tokensMs, leftMs: leftMs(longestMs) }))
   }
 
@@ -156,9 +161,12 @@ export class PrefillPacer {
     return Math.min(block - 1, this.#largest, tokens + Math.floor(further))
   }
 
-  /** Whether a block takes little longer than the shortest step, if that alone exceeds the limit; the first one is a trial. */
-  #blockIsWorthIt(shortMs: number, depth: number): boolean {
+  /** Whether a block is worth more than the limit; the first one is a trial. */
+  #blockIsWorthIt({ oneMs, depth, most, longestMs }: { oneMs: number; depth: number; most: number; longestMs: number }): boolean {
+    const isTooLongAnyway = most < shortest.alone
     const blockMs = this.#cost.knowsBlocks ? this.#cost.of({ tokens: block, depth }) : undefined
-    return blockMs === undefined || blockMs <= blockPatience * shortest.alone * shortMs
+    if (blockMs === undefined) return isTooLongAnyway || this.#isInterruptible
+    if (isTooLongAnyway) return blockMs <= blockPatience * shortest.alone * oneMs
+    return this.#isInterruptible && blockMs <= blockPatience * longestMs && blockMs <= (block * oneMs) / 2
   }
 }
