@@ -9,7 +9,6 @@ import { expect, test } from 'vitest'
 const withoutOwner = [
   'batch-store.ts',
   'conversation-rows.ts',
-  'migrate.ts',
   'migrations.ts',
   'open-store.ts',
   'owned.ts',
