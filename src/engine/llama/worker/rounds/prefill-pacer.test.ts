@@ -141,10 +141,11 @@ describe('the length of steps in reading prompts', () => {
 
   test('a prompt alone is read in blocks a little above the limit rather than in short steps with slow tokens', () => {
     const deep: Machine = ({ tokens }) => tokens * (tokens < block ? 50 : 16)
-    const sizesOn = (computeMs: Machine, isInterruptible: boolean) =>
-      sizesOf(createReader({ isInterruptible, stopWithinMs: 1000 }).read(computeMs, { steps: 40 })).slice(10)
+    const sizesOn = (computeMs: Machine, isInterruptible: boolean, prompts = 1) =>
+      sizesOf(createReader({ isInterruptible, stopWithinMs: 1000 }).read(computeMs, { steps: 40, prompts })).slice(10)
     expect(new Set(sizesOn(deep, true))).toEqual(new Set([block]))
     expect(Math.max(...sizesOn(deep, false))).toBeLessThan(block)
+    expect(Math.max(...sizesOn(deep, true, 2))).toBeLessThan(block)
     expect(Math.max(...sizesOn(machine(0, 50), true))).toBeLessThan(block)
   })
 

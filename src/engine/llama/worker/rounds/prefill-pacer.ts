@@ -40,6 +40,15 @@ const lastStep = 1.5
 /** The tokens that a prompt still has to read, after `depth` others of its sequence. */
 type Wanted = { readonly remaining: number; readonly depth: number }
 
+type BlockChoice = {
+  readonly oneMs: number
+  readonly depth: number
+  /** How many tokens fit in a short step. */
+  readonly most: number
+  readonly canEnd: boolean
+  readonly longestMs: number
+}
+
 type PacerOptions = {
   readonly largestStep: number
   /** The longest that a round may take. */
@@ -127,7 +136,8 @@ export class PrefillPacer {
   /** The most prompt tokens that fit in the round. */
   #mostTokens({ tokens: streams, prompts, tokensMs, endsForAny = false }: Round, shortestStep: Step): number {
     const { depth } = shortestStep
-    const longestMs = streams === 0 && (prompts === 1 || endsForAny) ? this.#longestAloneMs : this.#longestMs
+    const canEnd = streams === 0 && (prompts === 1 || endsForAny)
+    const longestMs = canEnd ? this.#longestAloneMs : this.#longestMs
     const leftMs = (limitMs: number) => Math.min(limitMs, Math.max(limitMs - tokensMs, leastShare * tokensMs))
     const shared = streams > 0 ? 1 : 0
     for (let blocks = Math.floor((this.#largest - shared) / block); blocks > 0; blocks--) {
@@ -140,7 +150,7 @@ export class PrefillPacer {
     if (oneMs === undefined) return 0
     const most = Math.min(block - 1, this.#largest, Math.floor(leftMs(longestMs) / oneMs))
     const isAlone = streams === 0 && !this.#holdsUpOthers
-    if (isAlone && this.#largest >= block && this.#blockIsWorthIt({ oneMs, depth, most, longestMs })) return block
+    if (isAlone && this.#largest >= block && this.#blockIsWorthIt({ oneMs, depth, most, canEnd, longestMs })) return block
     return Math.max(most, this.#filled(shortestStep, { tokensMs, leftMs: leftMs(longestMs) }))
   }
 
@@ -161,12 +171,13 @@ export class PrefillPacer {
     return Math.min(block - 1, this.#largest, tokens + Math.floor(further))
   }
 
-  /** Whether a block is worth more than the limit; the first one is a trial. */
-  #blockIsWorthIt({ oneMs, depth, most, longestMs }: { oneMs: number; depth: number; most: number; longestMs: number }): boolean {
+  /** Whether a block is worth more than the limit; the first one is a trial. `canEnd`: a step is interrupted, if this one can be. */
+  #blockIsWorthIt({ oneMs, depth, most, canEnd, longestMs }: BlockChoice): boolean {
     const isTooLongAnyway = most < shortest.alone
+    const isInterrupted = canEnd && this.#isInterruptible
     const blockMs = this.#cost.knowsBlocks ? this.#cost.of({ tokens: block, depth }) : undefined
-    if (blockMs === undefined) return isTooLongAnyway || this.#isInterruptible
+    if (blockMs === undefined) return isTooLongAnyway || isInterrupted
     if (isTooLongAnyway) return blockMs <= blockPatience * shortest.alone * oneMs
-    return this.#isInterruptible && blockMs <= blockPatience * longestMs && blockMs <= (block * oneMs) / 2
+    return isInterrupted && blockMs <= blockPatience * longestMs && blockMs <= (block * oneMs) / 2
   }
 }
