@@ -6,6 +6,7 @@ import type { ClaimedLine } from '../contract/server/batches.ts'
 /** How much of the first message tells prompts apart: more than a greeting, less than a document. */
 const comparedChars = 1000
 const digits = 16
+const noInstructions = digest([undefined, undefined, undefined, []])
 
 /**
  * Equal for bodies whose prompts begin alike: with the same tools and instructions and, where there are none or it is long, the same first
@@ -22,9 +23,10 @@ export function groupingOf(body: JsonObject): string {
   return digest([tools, system, instructions, instructing]) + (isCompared ? digest(question.slice(0, comparedChars)) : '')
 }
 
-/** The beginning of a line's prompt, the shortest first: equal for lines of a batch that share it. */
+/** The beginning of a line's prompt, the shortest first: equal for lines of a batch that share it. Lines without instructions share none. */
 export function beginningsOf({ batchId, grouping }: ClaimedLine): readonly string[] {
-  return [`${batchId} ${grouping.slice(0, digits)}`, `${batchId} ${grouping} `]
+  const all = `${batchId} ${grouping} `
+  return grouping.startsWith(noInstructions) ? [all] : [`${batchId} ${grouping.slice(0, digits)}`, all]
 }
 
 function isInstruction(message: unknown): boolean {

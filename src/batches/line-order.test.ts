@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../test/support/random.ts'
 import type { ClaimedLine } from '../contract/server/batches.ts'
+import { groupingOf } from './grouping.ts'
 import { LineOrder } from './line-order.ts'
 
 const root = (name: string) => name.padEnd(16, '.')
@@ -56,6 +57,13 @@ describe('the first line with a beginning', () => {
     expect(fill(8, 1000)).toHaveLength(1)
     expect(fill(7, 120_000)).toHaveLength(0)
     expect(fill(7, 121_000)).toHaveLength(7)
+  })
+
+  test('holds no lines that share nothing, as those without instructions', () => {
+    const asking = (content: string) => groupingOf({ messages: [{ role: 'user', content }] })
+    const told = (content: string) => groupingOf({ system: 'Be brief.', messages: [{ role: 'user', content }] })
+    expect(create(['Who?', 'Where?', 'When?'].map((question, index) => lineOf(index, asking(question)))).fill(8)).toHaveLength(3)
+    expect(create(['Who?', 'Where?', 'When?'].map((question, index) => lineOf(index, told(question)))).fill(8)).toHaveLength(1)
   })
 })
 
