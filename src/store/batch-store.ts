@@ -92,10 +92,12 @@ export function createBatchStore(db: Kysely<Tables>, { type, now, expiry }: Batc
       const evenly = first.map((grouping) => inOrder(Math.max(0, share - (ready.get(grouping) ?? 0)), grouping))
       const next = [...evenly, inOrder(limit)].reduce((all, part) => all.unionAll(part))
       const rows = await db
+        // PostgreSQL runs a query with locks anew for each row where it is not a table of its own, and then locks more than the limit.
+        .with('next_lines', () => next.limit(limit))
         .updateTable('batch_lines')
         .set({ runner, lease_until: untilMs })
         .where('batch_id', '=', id)
-        .where('line', 'in', next.limit(limit))
+        .where('line', 'in', (query) => query.selectFrom('next_lines').select('line'))
         .where('runner', 'is', null)
         .returning(['line', 'custom_id', 'model', 'grouping', 'body', 'attempts'])
         .execute()

