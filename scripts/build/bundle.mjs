@@ -43,8 +43,11 @@ export async function bundlePrograms() {
       rolldownOptions: { input, output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js', comments: false } },
     },
   })
-  removeBundles()
+  // A process that starts meanwhile finds all files of the one or of the other.
+  const old = `${outDir}-old`
+  if (existsSync(target)) renameSync(target, old)
   renameSync(outDir, target)
+  rmSync(old, { recursive: true, force: true })
 }
 
 /** Modules find files, threads and processes by their own place. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { steadyMs } from '../base/steady-ms.ts'
 import type { ModelViewer } from '../contract/principal.ts'
 import type { SchedulerLoad } from '../contract/scheduler.ts'
 import type { Batch, ClaimedLine, LineResult } from '../contract/server/batches.ts'
@@ -194,7 +195,7 @@ export class BatchRunner {
     const others = Math.max(0, busy + queued - work.running)
     const free = Math.max(0, slots - others)
     while (work.running <= free) {
-      const line = work.order.take(this.#deps.wallClock(), work.running === free)
+      const line = work.order.take(steadyMs(), work.running === free)
       if (line === undefined) break
       const run = this.#run(line, work).finally(() => this.#runs.delete(run))
       this.#runs.add(run)
