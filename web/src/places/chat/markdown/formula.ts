@@ -59,7 +59,8 @@ export function readSource(source: string): Formula | undefined {
   const begin = source.startsWith('$') && !source.startsWith('$$') ? '$' : source.slice(0, 2)
   const end = ends[begin] ?? begin
   const at = source.lastIndexOf(end)
-  if (at < begin.length) return undefined
+  // An escaped dollar sign is a part of it.
+  if (at < begin.length || (end.startsWith('$') && source[at - 1] === '\\')) return undefined
   // A full stop after a formula on a line of its own belongs to it.
   return { tex: source.slice(begin.length, at) + source.slice(at + end.length).trim(), isDisplay: isDisplay(source) }
 }
