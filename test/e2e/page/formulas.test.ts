@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { formulas } from '../../support/page/formulas.ts'
-import { browserPath, hint, lacks } from '../../support/page/open-page.ts'
+import { browserPath, hint } from '../../support/page/open-page.ts'
 import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
 /** Each in its sentence, or in a paragraph of its own. */
@@ -77,11 +77,9 @@ describe.skipIf(browserPath === undefined)(`formulas in answers, in a browser${h
     await close()
   })
 
-  test.skipIf(lacks('steady formulas'))(
-    'while an answer grows, nothing that is drawn goes away or moves up; one without an end is shown when the answer ended',
-    async () => {
-      const { page, close } = await open()
-      await page.evaluate(`{
+  test('while an answer grows, nothing that is drawn goes away or moves up; one without an end is shown when the answer ended', async () => {
+    const { page, close } = await open()
+    await page.evaluate(`{
       window.removed = []
       window.drops = []
       let height = 0
@@ -93,18 +91,17 @@ describe.skipIf(browserPath === undefined)(`formulas in answers, in a browser${h
       }
       requestAnimationFrame(measure)
       new MutationObserver((all) => {
-        for (const { removedNodes } of all) for (const node of removedNodes) if (node.querySelector?.('math') != null) window.removed.push(node.outerHTML)
+        for (const { target, removedNodes } of all) if (target !== document.body) for (const node of removedNodes) if (node.querySelector?.('math') != null) window.removed.push(node.outerHTML)
       }).observe(document.body, { subtree: true, childList: true })
     }`)
-      const text = `${answer}\n\nIt ends in \\[ \\frac{1}{2`
-      const chunks = text.match(/[\s\S]{1,5}/g) ?? []
-      await write(page, script({ chunks, delayMs: 4 }))
-      await facts(page).waitFor()
-      expect(await page.evaluate('window.drops')).toEqual([])
-      expect(await page.evaluate('window.removed')).toEqual([])
-      expect(await answers(page).locator('code.formula').textContent()).toBe('\\[ \\frac{1}{2')
-      expect(await page.evaluate('getComputedStyle(document.querySelector("code.formula")).overflow')).toBe('visible')
-      await close()
-    },
-  )
+    const text = `${answer}\n\nIt ends in \\[ \\frac{1}{2`
+    const chunks = text.match(/[\s\S]{1,5}/g) ?? []
+    await write(page, script({ chunks, delayMs: 4 }))
+    await facts(page).waitFor()
+    expect(await page.evaluate('window.drops')).toEqual([])
+    expect(await page.evaluate('window.removed')).toEqual([])
+    expect(await answers(page).locator('code.formula').textContent()).toBe('\\[ \\frac{1}{2')
+    expect(await page.evaluate('getComputedStyle(document.querySelector("code.formula")).overflow')).toBe('visible')
+    await close()
+  })
 })

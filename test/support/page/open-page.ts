@@ -11,12 +11,9 @@ if (browserPath === undefined && browserName !== 'chromium')
 export const hint =
   browserPath === undefined ? ' (skipped: install chromium)' : browserName === 'chromium' ? '' : ` (${browserName})`
 
-/**
- * What Playwright cannot do in browsers as they are released, which lack its patches; and one fault: where Firefox has to fetch the font of
- * formulas, an answer is 4 px lower when it is there.
- */
+/** What Playwright cannot do in browsers as they are released, which lack its patches. */
 const missing: Readonly<Record<string, readonly string[]>> = {
-  firefox: ['bodies of requests', 'downloads', 'pasting', 'sound', 'steady formulas', 'a microphone', 'the main thread'],
+  firefox: ['bodies of requests', 'downloads', 'pasting', 'sound', 'a microphone', 'the main thread'],
   webkit: [
     'downloads',
     'a wheel',

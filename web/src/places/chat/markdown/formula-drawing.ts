@@ -8,6 +8,14 @@ await new Promise((resolve) => {
     Object.assign(document.createElement('link'), { rel: 'stylesheet', href: sheet, onload: resolve, onerror: resolve }),
   )
 })
+// Nor before its font is, which the browser fetches for the first formula where the system has none: what is drawn would move.
+const first = Object.assign(document.createElement('div'), { className: 'copied' })
+const formula = drawFormula({ tex: 'x', isDisplay: false })
+if (formula !== undefined) first.append(formula)
+document.body.append(first)
+first.getBoundingClientRect()
+await document.fonts.ready
+first.remove()
 document.addEventListener('copy', copySources)
 
 /** Draws a formula as MathML; undefined: it is not TeX that the library knows. */
