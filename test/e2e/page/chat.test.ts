@@ -153,7 +153,7 @@ describe.skipIf(browserPath === undefined)(`the chat of the page, in a browser${
     await page.getByRole('button', { name: 'Edit' }).click()
     await page.getByRole('textbox', { name: 'Edit' }).fill('second')
     await page.keyboard.press('Enter')
-    await answers(page).getByText('second').waitFor()
+    await answers(page).getByText('second', { exact: true }).waitFor()
     await page.getByTitle('Branch 2 of 2').waitFor()
     await page.getByRole('button', { name: 'Previous branch' }).click()
     await answers(page).getByText('first', { exact: true }).waitFor()
