@@ -143,19 +143,19 @@ describe('batches', () => {
   })
 
   test('a cancelled batch keeps what is done, and says of the rest that it was not run', async () => {
-    const slow = Array.from({ length: 30 }, (_, index) => lineOf(`line-${index}`, 'word '.repeat(400)))
-    const batch = await create([lineOf('first', 'Hello.'), ...slow])
+    const slow = JSON.stringify({ raw: 'late', delayMs: 600_000 })
+    const batch = await create([
+      lineOf('first', 'Hello.'),
+      ...Array.from({ length: 30 }, (_, index) => lineOf(`line-${index}`, slow)),
+    ])
     await until(async () => ((await openai.batches.retrieve(batch.id)).request_counts?.completed ?? 0) > 0)
     await openai.batches.cancel(batch.id)
     const done = await ended(batch.id)
-    const counts = done.request_counts ?? { completed: 0, failed: 0, total: 0 }
-    expect(done.status).toBe('cancelled')
-    expect(await contentOf(done.output_file_id)).toHaveLength(counts.completed)
-    if (counts.completed < 31) {
-      const rest = await contentOf(done.error_file_id)
-      expect(rest).toHaveLength(31 - counts.completed)
-      expect(rest[0]).toMatchObject({ response: null, error: { code: 'batch_cancelled' } })
-    }
+    expect(done).toMatchObject({ status: 'cancelled', request_counts: { total: 31, completed: 1, failed: 0 } })
+    expect((await contentOf(done.output_file_id)).map(({ custom_id }) => custom_id)).toEqual(['first'])
+    const rest = await contentOf(done.error_file_id)
+    expect(rest).toHaveLength(30)
+    for (const line of rest) expect(line).toMatchObject({ response: null, error: { code: 'batch_cancelled' } })
   })
 
   test('lists have pages, the newest first', async () => {
