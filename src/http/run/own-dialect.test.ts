@@ -13,7 +13,7 @@ import {
 import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
 import { hashApiKey } from '../../app/keys/made-keys.ts'
 import type { Emit } from '../../base/emit.ts'
-import type { DecodedCall, Dialect } from '../../contract/dialect.ts'
+import type { Dialect } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
