@@ -60,6 +60,13 @@ export async function locateFiles(
   }
 }
 
+/** The paths of all files of a model that are on this machine, however its configuration names them. */
+export async function pathsHere(config: ModelWithFiles, home: string): Promise<readonly string[]> {
+  const own = await locateModelFile(config.source, home)
+  const paths = pathsOf(await locateFiles(config, own?.path ?? '', home))
+  return own === undefined ? paths.slice(1) : paths
+}
+
 /** Lists repositories with the environment and the signal of a fetch. */
 export function listingWith({
   env = process.env,

@@ -18,7 +18,7 @@ import { locateModelFile } from '../registry/fetch/fetch-model.ts'
 import { isFetched, removeFirstStored } from '../registry/fetch/stored-models.ts'
 import { applySettings } from './apply-settings.ts'
 import { bringUp, progressOf } from './bring-up.ts'
-import { fetchFiles, hasFiles, type ModelFiles, type ModelWithFiles, sizeOf } from './fetch-files.ts'
+import { fetchFiles, hasFiles, type ModelFiles, type ModelWithFiles, pathsHere, sizeOf } from './fetch-files.ts'
 import { findAdapterBase } from './find-adapter-base.ts'
 import { findAdapters } from './find-adapters.ts'
 import { findByName, findModel } from './find-model.ts'
@@ -171,8 +171,12 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
     const { id, stored } = await this.#storedOf(name)
     await this.unload(id, { endsRequests: false, principal })
     if (stored?.isFetched !== true) return
-    const isShared = this.#bases().some((other) => hasFiles(other) && isDeepStrictEqual(other.source, stored.source))
-    if (!isShared) await removeFirstStored(stored.source, this.#deps.home)
+    const used = await Promise.all(
+      this.#bases()
+        .filter(hasFiles)
+        .map((other) => pathsHere(other, this.#deps.home)),
+    )
+    if (!used.flat().includes(stored.path)) await removeFirstStored(stored.source, this.#deps.home)
   }
 
   async #storedOf(name: string) {

@@ -1,7 +1,7 @@
 import type { ConfiguredModel } from '../../config/models.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { LoadEstimate, ModelFileFacts, ModelFiles } from '../../contract/server/model-file.ts'
-import { type ModelFiles as Files, hasFiles, locateFiles, type ModelWithFiles } from '../../lifecycle/fetch-files.ts'
+import { type ModelFiles as Files, hasFiles, locateFiles, type ModelWithFiles, sizeOf } from '../../lifecycle/fetch-files.ts'
 import { withHeaders } from '../../lifecycle/files-ahead.ts'
 import { findModel } from '../../lifecycle/find-model.ts'
 import { listFiles } from '../../lifecycle/list-files.ts'
@@ -67,13 +67,11 @@ export function createModelFiles({ models, home, sharing, env = process.env }: P
 
 async function planLoad(config: ModelWithFiles, files: Files, room: ContextRoom): Promise<LoadEstimate> {
   const { source, slots, gpuLayers } = config
-  const { modelPath, mmprojPath, draft, adapters = [] } = files
+  const { modelPath } = files
   const { budgetBytes } = room
-  const paths = [modelPath, mmprojPath, draft?.modelPath, ...adapters.map(({ path }) => path)]
-  const sizes = await Promise.all(paths.flatMap((path) => (path === undefined ? [] : [weightsOf(path)])))
   const file = {
     source: source.map(formatSource).join(', or '),
-    sizeBytes: sizes.reduce((sum, size) => sum + size, 0),
+    sizeBytes: await sizeOf(files),
     slots,
     budgetBytes,
   }
