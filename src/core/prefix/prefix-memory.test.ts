@@ -140,3 +140,14 @@ test('the estimate counts what follows the difference, in tokens of this prompt'
   expect(diverged?.missedTokens).toBeGreaterThan(950)
   expect(diverged?.missedTokens).toBeLessThan(1050)
 })
+
+test.each<[string, () => Promise<never>]>([
+  ['do not answer', () => new Promise<never>(() => undefined)],
+  ['cannot be asked', () => Promise.reject(new Error('the channel is closed'))],
+])('where other processes %s, the reply does not wait for them, and no difference is reported', async (_, publish) => {
+  const memory = new PrefixMemory({ siblings: { publish, subscribe: async () => undefined } })
+  const changed = [{ ...system, content: [text('Be long.')] }, user, thought, result, more]
+  expect(await memory.note(turn(told))).toEqual({})
+  expect(await memory.note(turn(changed))).toEqual({})
+  expect(await memory.note(turn([...changed, more]))).toEqual({})
+})

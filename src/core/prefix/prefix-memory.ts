@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { LruMap } from '../../base/lru-map.ts'
+import { orAborted } from '../../base/time-limit.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
 import type { Bus, Topic } from '../../contract/server/shared.ts'
 import type { ComparedPrompt, PromptChange } from '../../contract/usage.ts'
@@ -52,6 +53,9 @@ type Answer = { readonly before?: Known | undefined; readonly reply?: Known | un
 /** The processes of a server have the same version. */
 const topic: Topic<Question, Answer> = { name: 'turns', message: z.custom<Question>(), answer: z.custom<Answer>() }
 
+/** The reply waits for it: a process that is busy for longer is not waited for. */
+const longestAskMs = 100
+
 /** A turn that is compared. */
 type Asked = {
   readonly now: Present
@@ -101,7 +105,8 @@ export class PrefixMemory {
     const { siblings } = this.#options
     const question = siblings === undefined ? undefined : this.#questionOf(compared)
     if (siblings === undefined || question === undefined) return this.#noteKnown(compared, [])
-    return siblings.publish(topic, question).then((answers) => this.#noteKnown(compared, answers))
+    const answers = orAborted(siblings.publish(topic, question), AbortSignal.timeout(longestAskMs)).catch(() => undefined)
+    return answers.then((known) => this.#noteKnown(compared, known))
   }
 
   /** What other processes may know better. */
@@ -112,8 +117,10 @@ export class PrefixMemory {
     return isUnsure || reply !== undefined ? { session, turn, reply } : undefined
   }
 
-  #noteKnown({ now, session, reply, named, findFrom }: Asked, elsewhere: readonly Answer[]): Noted {
+  /** `answers`: undefined where the other processes were not heard; then no difference is reported. */
+  #noteKnown({ now, session, reply, named, findFrom }: Asked, answers: readonly Answer[] | undefined): Noted {
     const { turn, outline } = now
+    const elsewhere = answers ?? []
     const [turns, replies] = [
       elsewhere.flatMap((answer) => answer.before ?? []),
       elsewhere.flatMap((answer) => answer.reply ?? []),
@@ -123,7 +130,7 @@ export class PrefixMemory {
     const compared = earlier === undefined ? ('unknown' as const) : (findFrom(earlier) ?? ('same' as const))
     const known = [...(this.#sessions.get(session) ?? []), ...turns.map((told) => told.turn)]
     const { lines, before } = this.#find(known, turn, outline)
-    const diverged = before && findFrom(before)
+    const diverged = answers && before && findFrom(before)
     const kept = lines.slice(0, maxLines)
     for (const line of known) if (!kept.includes(line)) this.#outlines.delete(line)
     this.#sessions.set(session, kept)
