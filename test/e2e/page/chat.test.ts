@@ -1,11 +1,10 @@
-import type { AddressInfo } from 'node:net'
-import { connect, createServer, type Socket } from 'node:net'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { browserPath, hint, lacks, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { proxyTo } from '../../support/page/proxy.ts'
 
 describe.skipIf(browserPath === undefined)(`the chat of the page, in a browser${hint}`, () => {
   let app: RunningApp
@@ -304,35 +303,16 @@ describe.skipIf(browserPath === undefined)(`the chat of the page, in a browser${
   test.skipIf(lacks('bodies of requests', 'downloads'))(
     'a lost answer keeps what came, says so in place, and continues where it ended',
     async () => {
-      const { port } = new URL(app.url)
-      const sockets = new Set<Socket>()
-      let isAway = false
-      const proxy = createServer((incoming) => {
-        if (isAway) return incoming.destroy()
-        const outgoing = connect(Number(port), '127.0.0.1')
-        sockets.add(incoming)
-        // A server that is not told of the end would wait for the answer to be read.
-        incoming
-          .on('error', () => undefined)
-          .on('close', () => outgoing.destroy())
-          .pipe(outgoing)
-        outgoing
-          .on('error', () => undefined)
-          .on('close', () => incoming.destroy())
-          .pipe(incoming)
-        return incoming
-      })
-      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-      const { page, close } = await openServerPage(browser, `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`)
+      const proxy = await proxyTo(app.url)
+      const { page, close } = await openServerPage(browser, proxy.url)
       await page.getByRole('combobox', { name: 'Model' }).waitFor()
       // The server has been restarted.
       await page.route('**/v1/stream?*', (route) => route.fulfill({ status: 404 }))
       await write(page, script({ raw: 'before the end. '.repeat(2000), delayMs: 10 }))
       await answers(page).getByText('before the end').waitFor()
-      isAway = true
-      for (const socket of sockets) socket.destroy()
+      proxy.leave()
       await page.getByLabel('Write a message').fill('typed while it was away')
-      isAway = false
+      proxy.comeBack()
       await answers(page).getByText('The connection to the server ended before the answer did. What came is kept.').waitFor()
       const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
       await answers(page).getByRole('button', { name: 'Continue' }).click()
@@ -342,7 +322,6 @@ describe.skipIf(browserPath === undefined)(`the chat of the page, in a browser${
       expect(await page.getByLabel('Write a message').inputValue()).toBe('typed while it was away')
       await close()
       proxy.close()
-      for (const socket of sockets) socket.destroy()
     },
   )
 

@@ -1,9 +1,9 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { proxyTo } from '../../support/page/proxy.ts'
 
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(' ')
 const whole = words(400)
@@ -92,40 +92,22 @@ describe.skipIf(browserPath === undefined)(`answers that are left and found agai
   })
 
   test('a lost connection is taken up where it ended, as soon as the server can be reached', async () => {
-    const { port } = new URL(app.url)
-    const sockets = new Set<Socket>()
-    let isAway = false
-    const proxy = createServer((incoming) => {
-      if (isAway) return void incoming.destroy()
-      const outgoing = connect(Number(port), '127.0.0.1')
-      sockets.add(incoming)
-      incoming
-        .on('error', () => undefined)
-        .on('close', () => outgoing.destroy())
-        .pipe(outgoing)
-      outgoing
-        .on('error', () => undefined)
-        .on('close', () => incoming.destroy())
-        .pipe(incoming)
-    })
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-    const { page, asked, close } = await open(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`)
+    const proxy = await proxyTo(app.url)
+    const { page, asked, close } = await open(proxy.url)
     await write(page, slow)
     for (const word of ['word50', 'word120']) {
       await come(page, word)
-      isAway = true
-      for (const socket of sockets) socket.destroy()
+      proxy.leave()
       await page
         .getByText(/cannot be reached|trying again/i)
         .first()
         .waitFor()
-      isAway = false
+      proxy.comeBack()
     }
     await ends(page)
     expect(asked).toHaveLength(1)
     await close()
     proxy.close()
-    for (const socket of sockets) socket.destroy()
   })
 
   test('reasoning, calls of tools and probabilities are found again, too', async () => {

@@ -8,10 +8,12 @@ type Changes = {
   readonly events?: (text: string) => string
 }
 
-/** A server in front of the one at `target`. */
-export async function proxyTo(target: string, { prefix = '', events }: Changes) {
+/** A server in front of the one at `target`. `leave` breaks its connections, and it takes none until `comeBack`. */
+export async function proxyTo(target: string, { prefix = '', events }: Changes = {}) {
   const { host, port } = new URL(target)
+  let isAway = false
   const server = createServer((incoming, outgoing) => {
+    if (isAway) return incoming.socket.destroy()
     const { method, headers, url = '' } = incoming
     if (!url.startsWith(`${prefix}/`)) return outgoing.writeHead(404).end()
     const path = url.slice(prefix.length)
@@ -26,6 +28,13 @@ export async function proxyTo(target: string, { prefix = '', events }: Changes) 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    leave: () => {
+      isAway = true
+      server.closeAllConnections()
+    },
+    comeBack: () => {
+      isAway = false
+    },
     close: () => {
       server.closeAllConnections()
       server.close()
