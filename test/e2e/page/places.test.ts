@@ -20,12 +20,7 @@ describe.skipIf(browserPath === undefined)(`the places of the page, in a browser
   })
   afterAll(() => started?.close())
 
-  const ask = (path: string, body: object, key = alice) =>
-    fetch(app.url + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
+  const ask = (path: string, body: object, key = alice) => started.post(path, body, key)
   const chat = (content: string, more: object = {}) =>
     ask('/v1/chat/completions', { model: 'default', messages: [{ role: 'user', content }], ...more })
   const open = (place: string, { key = root, ...view }: Parameters<typeof openServerPage>[2] = {}) =>

@@ -57,5 +57,11 @@ export async function startPlaces() {
     await Promise.all([app, bare, ...replicas].map((each) => each.close()))
     await rm(folder, { recursive: true, force: true })
   }
-  return { app, bare, browser, replicas, close }
+  const post = (path: string, body: object, key: string) =>
+    fetch(app.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  return { app, bare, browser, replicas, post, close }
 }
