@@ -15,6 +15,16 @@ import {
 import { chatChunk, doneLine } from '../../../../test/support/upstream/upstream.ts'
 import { UpstreamClient } from './client.ts'
 import { readStream } from './read-reply.ts'
+import { rootOf } from './upstream-url.ts'
+
+test('an address follows what its server turns out to be', async () => {
+  const server = await upstream((_, response) => void response.end('{}'))
+  const client = closedAfterwards(new UpstreamClient({ connections: 1 }))
+  const endpoint = { id: 'a', url: rootOf(server.url), weight: 1 }
+  const call = { method: 'POST', path: '/completions', body: {}, headers: {} } as const
+  for (const below of [undefined, '/v1', undefined]) await client.work(endpoint, { ...call, below }, never)
+  expect(server.seen.map(({ path }) => path)).toEqual(['/completions', '/v1/completions', '/completions'])
+})
 
 describe('nothing is left behind', () => {
   test('one connection serves one stream after the other, and no listener stays on a signal', async () => {

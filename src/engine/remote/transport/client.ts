@@ -152,11 +152,11 @@ export class UpstreamClient {
     const routes = this.#addresses.get(endpoint) ?? new Map<string, Address>()
     this.#addresses.set(endpoint, routes)
     const known = routes.get(path)
-    if (known?.method === method && known.fromRoot === fromRoot && known.head === head) return known
+    const isSame = known?.method === method && known.fromRoot === fromRoot && known.below === below && known.head === head
+    if (isSame) return known
     const { url, apiKey, serverName } = endpoint
-    const { origin, port, pathname, search } = new URL(
-      urlOf(fromRoot ? rootOf(url) : hasPath(url) ? url : urlOf(url, below), path),
-    )
+    const base = hasPath(url) ? url : urlOf(url, below)
+    const { origin, port, pathname, search } = new URL(urlOf(fromRoot ? rootOf(url) : base, path))
     const headers = {
       accept: 'text/event-stream, application/json',
       'accept-encoding': 'identity',
@@ -166,7 +166,7 @@ export class UpstreamClient {
       ...(apiKey !== undefined && keyHeaders(apiKey, head)),
       ...head?.headers,
     }
-    const address = { method, fromRoot, head, origin, path: pathname + search, headers }
+    const address = { method, fromRoot, below, head, origin, path: pathname + search, headers }
     routes.set(path, address)
     return address
   }
@@ -223,6 +223,7 @@ export class UpstreamClient {
 /** A route of a server: its URL in parts, and its headers. */
 type Address = Pick<HttpRequest, 'origin' | 'path' | 'method' | 'headers'> & {
   readonly fromRoot: boolean
+  readonly below: string
   readonly head: RequestHead | undefined
 }
 
