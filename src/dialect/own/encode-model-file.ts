@@ -1,14 +1,13 @@
-import type { z } from 'zod'
 import type { FilePlan, LoadEstimate } from '../../contract/server/model-file.ts'
-import type { loadEstimate, modelFile } from './replies.ts'
+import type { WireLoadEstimate, WireModelFile } from './replies.ts'
 
 /** The reply of `GET /api/model-file`. */
-export function encodeModelFile(model: string, plan: FilePlan): z.input<typeof modelFile> {
+export function encodeModelFile(model: string, plan: FilePlan): WireModelFile {
   return { ...encodeEstimate(model, plan), path: plan.path, fetched: plan.isFetched }
 }
 
 /** The reply of `GET /api/load-estimate`. */
-export function encodeEstimate(model: string, plan: LoadEstimate): z.input<typeof loadEstimate> {
+export function encodeEstimate(model: string, plan: LoadEstimate): WireLoadEstimate {
   const { contextLength, trainedContextLength, bytes, gpuBytes, layerCount } = plan
   return {
     model,

@@ -241,5 +241,7 @@ export const loadEstimate = object({
   budget_bytes: number,
   longest: list(object({ slots: number, context_length: number })),
 })
+export type WireLoadEstimate = z.input<typeof loadEstimate>
 export const modelFile = loadEstimate.extend({ path: text, fetched: flag })
+export type WireModelFile = z.input<typeof modelFile>
 export const deletedFile = object({ model: text, freed_bytes: number })

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { WireLoadEstimate } from '../../../../src/dialect/own/replies.ts'
 import { call, describe } from '../../api/client.ts'
 import { placeTexts } from '../../texts/places.ts'
 import { formatBytes, formatCount } from '../../ui/numbers.ts'
@@ -6,20 +7,8 @@ import { Waiting } from '../../ui/states.tsx'
 
 const texts = placeTexts.models.ofFile
 
-/** The reply of `GET /api/load-estimate`. */
-export type LoadEstimate = {
-  readonly size_bytes: number
-  readonly context_length?: number
-  readonly max_context_length?: number
-  readonly memory_bytes?: number
-  readonly gpu_bytes?: number
-  readonly layers?: number
-  readonly budget_bytes: number
-  readonly longest: readonly { readonly slots: number; readonly context_length: number }[]
-}
-
 /** The memory of the load, and what would fit. */
-export function Estimate({ plan }: { readonly plan: LoadEstimate }) {
+export function Estimate({ plan }: { readonly plan: WireLoadEstimate }) {
   const { memory_bytes: bytes, budget_bytes: budget, gpu_bytes: gpu, longest, layers, max_context_length: trained } = plan
   if (bytes === undefined) return <p class="small muted">{texts.unknown}</p>
   const isTooMuch = bytes > budget
@@ -47,13 +36,13 @@ type AheadProps = { readonly name: string; readonly quietMs?: number }
 
 /** The size and the memory of a model that is not fetched yet. */
 export function Ahead({ name, quietMs = 0 }: AheadProps) {
-  const [plan, setPlan] = useState<LoadEstimate>()
+  const [plan, setPlan] = useState<WireLoadEstimate>()
   const [problem, setProblem] = useState<string>()
   useEffect(() => {
     const leaving = new AbortController()
     const { signal } = leaving
     const timer = setTimeout(() => {
-      call<LoadEstimate>(`api/load-estimate?model=${encodeURIComponent(name)}`, { signal }).then(setPlan, (error) => {
+      call<WireLoadEstimate>(`api/load-estimate?model=${encodeURIComponent(name)}`, { signal }).then(setPlan, (error) => {
         if (!signal.aborted) setProblem(describe(error))
       })
     }, quietMs)

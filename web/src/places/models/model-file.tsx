@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { WireModelFile } from '../../../../src/dialect/own/replies.ts'
 import { call } from '../../api/client.ts'
 import { returns } from '../../api/connection.ts'
 import type { Model } from '../../live/wire.ts'
@@ -9,12 +10,9 @@ import { Fact, IdFact } from '../../ui/facts.tsx'
 import { formatBytes } from '../../ui/numbers.ts'
 import { say } from '../../ui/said.tsx'
 import { Failure } from '../../ui/states.tsx'
-import { Estimate, type LoadEstimate } from './estimate.tsx'
+import { Estimate } from './estimate.tsx'
 
 const texts = placeTexts.models.ofFile
-
-/** The reply of `GET /api/model-file`. */
-type Plan = LoadEstimate & { readonly source: string; readonly path: string; readonly fetched: boolean; readonly slots: number }
 
 type Setting = 'context_length' | 'slots' | 'gpu_layers'
 type Chosen = Readonly<Partial<Record<Setting, string>>>
@@ -25,7 +23,7 @@ const quietMs = 200
 /** Where a model's file is; loading it with other settings, with the memory that they take; and deleting it. */
 export function ModelFile({ model }: { readonly model: Model }) {
   const [chosen, setChosen] = useState<Chosen>({})
-  const [plan, setPlan] = useState<Plan>()
+  const [plan, setPlan] = useState<WireModelFile>()
   const [problem, setProblem] = useState<unknown>()
   const [isDeleting, setDeleting] = useState(false)
   const query = new URLSearchParams({ model: model.id, ...chosen }).toString()
@@ -33,7 +31,7 @@ export function ModelFile({ model }: { readonly model: Model }) {
     const leaving = new AbortController()
     const { signal } = leaving
     const ask = () =>
-      call<Plan>(`api/model-file?${query}`, { signal }).then(
+      call<WireModelFile>(`api/model-file?${query}`, { signal }).then(
         (next) => {
           setPlan(next)
           setProblem(undefined)
