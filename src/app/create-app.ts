@@ -97,12 +97,13 @@ export async function createApp(
     log,
     onGranted: watching.metrics.slotGranted,
   })
+  const converter = createConfiguredConverter(config)
   const models = openModels(config, {
     log,
     models: set,
     sharing,
     state,
-    converter: createConfiguredConverter(config),
+    converter,
     own: parts.models ?? [],
     createScheduler,
     fleetObserver: watching.metrics.fleetObserver,
@@ -131,6 +132,7 @@ export async function createApp(
     ...limits,
     ...live.access,
     keys: live.keys,
+    ...(config.media.ffmpeg !== undefined && { recordings: converter }),
     ...(batches !== undefined && { batches }),
     ...(usage !== undefined && { usage }),
     ...(choices !== undefined && { choices }),

@@ -1,5 +1,5 @@
 import { crc32, deflateSync } from 'node:zlib'
-import { wavOf } from '../../src/media/convert/ffmpeg.ts'
+import { writeWav } from '../../src/base/wav.ts'
 
 type Colour = readonly [red: number, green: number, blue: number]
 
@@ -56,7 +56,7 @@ export function wav(seconds: number, hertz = 440): Buffer {
   for (let index = 0; index * 2 < samples.length; index++) {
     samples.writeInt16LE(Math.round(8000 * Math.sin((2 * Math.PI * hertz * index) / rate)), index * 2)
   }
-  return wavOf(samples, rate)
+  return writeWav(samples, { frameBytes: 2, framesPerSecond: rate })
 }
 
 /** Silence in 8-bit mono; valid, except that `claimedBytes` puts another size into its header. */

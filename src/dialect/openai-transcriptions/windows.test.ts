@@ -28,6 +28,21 @@ describe('a recording', () => {
     for (const piece of pieces) expect(windowsOf(piece).durationMs).toBe(secondsOf(piece) * 1000)
   })
 
+  test('with other chunks in front of its samples, in the extended format, is divided, too', () => {
+    const plain = wav(40)
+    const format = Buffer.alloc(48)
+    format.write('fmt ')
+    format.writeUInt32LE(40, 4)
+    plain.copy(format, 8, 20, 36)
+    format.writeUInt16LE(0xff_fe, 8)
+    format.writeUInt16LE(1, 32)
+    const list = Buffer.from('LIST\x05\0\0\0title\0', 'latin1')
+    const { pieces, durationMs } = windowsOf(Buffer.concat([plain.subarray(0, 12), list, format, list, plain.subarray(36)]))
+    expect(durationMs).toBe(40_000)
+    expect(Buffer.concat(pieces.map(samplesOf)).equals(samplesOf(plain))).toBe(true)
+    expect(pieces).toHaveLength(2)
+  })
+
   test('that is not divided here is one piece', () => {
     const mp3 = Buffer.from('ID3 and so on')
     expect(windowsOf(mp3)).toEqual({ pieces: [mp3] })

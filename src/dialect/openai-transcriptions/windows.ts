@@ -1,3 +1,5 @@
+import { readWav, type Wav, writeWav } from '../../base/wav.ts'
+
 /** A recording to transcribe, in pieces that a model hears one by one. */
 export type Windows = { readonly pieces: readonly Buffer[]; readonly durationMs?: number }
 
@@ -5,7 +7,6 @@ const longestSeconds = 30
 /** A piece ends at the quietest moment of its last seconds, so that no word is cut. */
 const soughtSeconds = 6
 const momentsPerSecond = 20
-const headBytes = 44
 
 /**
  * Divides a WAV file with samples of 16 bits into pieces that fit the encoders of models. Anything else is one piece: what reads
@@ -23,22 +24,10 @@ export function windowsOf(bytes: Buffer): Windows {
   for (let start = 0; start < frames; ) {
     const isLast = frames - start <= longest
     const end = isLast ? frames : quietestIn(found, start + longest - soughtSeconds * framesPerSecond, start + longest)
-    pieces.push(wavWith(bytes, samples.subarray(start * frameBytes, end * frameBytes)))
+    pieces.push(writeWav(samples.subarray(start * frameBytes, end * frameBytes), found))
     start = end
   }
   return { pieces, durationMs }
-}
-
-type Wav = { readonly samples: Buffer; readonly frameBytes: number; readonly framesPerSecond: number }
-
-/** Undefined unless it is a WAV file as most programs write it: a plain header, and 16-bit samples. */
-function readWav(bytes: Buffer): Wav | undefined {
-  if (bytes.length < headBytes || bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 36, 40) !== 'data')
-    return undefined
-  const [format, channels, bits] = [bytes.readUInt16LE(20), bytes.readUInt16LE(22), bytes.readUInt16LE(34)]
-  const framesPerSecond = bytes.readUInt32LE(24)
-  if (format !== 1 || bits !== 16 || channels === 0 || framesPerSecond === 0) return undefined
-  return { samples: bytes.subarray(headBytes), frameBytes: channels * 2, framesPerSecond }
 }
 
 /** The frame in the middle of the quietest moment between two frames. */
@@ -54,11 +43,4 @@ function quietestIn({ samples, frameBytes, framesPerSecond }: Wav, from: number,
     quietest = start + Math.floor(moment / 2)
   }
   return quietest
-}
-
-function wavWith(original: Buffer, samples: Buffer): Buffer {
-  const head = Buffer.from(original.subarray(0, headBytes))
-  head.writeUInt32LE(headBytes - 8 + samples.length, 4)
-  head.writeUInt32LE(samples.length, 40)
-  return Buffer.concat([head, samples])
 }

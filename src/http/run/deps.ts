@@ -3,6 +3,7 @@ import type { Batches } from '../../batches/service.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { Device } from '../../contract/engine.ts'
 import type { FileStore } from '../../contract/file-store.ts'
+import type { MediaConverter } from '../../contract/media.ts'
 import type { BudgetState, KeyQuota } from '../../contract/quota.ts'
 import type { Residency } from '../../contract/residency.ts'
 import type { SealerOf } from '../../contract/sealer.ts'
@@ -58,6 +59,8 @@ export type Generating = AnswerDeps & {
   readonly presets: PresetSwitch
   /** Seals reasoning that clients keep and send back. */
   readonly sealerOf: SealerOf
+  /** Converts recordings that are transcribed; absent: there is no ffmpeg. */
+  readonly recordings?: Pick<MediaConverter, 'audio'>
 }
 
 /** The models of this server, and how they come and go. */

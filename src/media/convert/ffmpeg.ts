@@ -1,3 +1,4 @@
+import { writeWav } from '../../base/wav.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { MediaBytes } from '../../contract/media.ts'
 import { ProgramFailure, runProgram } from './run-program.ts'
@@ -47,7 +48,7 @@ export async function toWav(media: MediaBytes, options: FfmpegOptions, signal: A
   const limits = { maxSeconds: options.maxSeconds + 1, maxOutputBytes: maxBytes }
   const samples = await run(media, { ...options, ...limits, output }, signal)
   if (samples.length === 0) throw unreadable(media, 'it holds no sound')
-  return wavOf(samples, rate)
+  return writeWav(samples, { frameBytes: bytesPerSample, framesPerSecond: rate })
 }
 
 /** Frames as PNG, in order: two for each second; videos longer than 64 seconds get the same number, spread evenly. */
@@ -114,25 +115,4 @@ function splitPngs(stream: Buffer): readonly Buffer[] {
     start = at
   }
   return files
-}
-
-const headBytes = 44
-const pcm = 1
-
-/** A WAV file of samples of 16 bits, of one channel. */
-export function wavOf(samples: Buffer, samplesPerSecond: number): Buffer {
-  const head = Buffer.alloc(headBytes)
-  head.write('RIFF', 0)
-  head.writeUInt32LE(headBytes - 8 + samples.length, 4)
-  head.write('WAVEfmt ', 8)
-  head.writeUInt32LE(16, 16)
-  head.writeUInt16LE(pcm, 20)
-  head.writeUInt16LE(1, 22)
-  head.writeUInt32LE(samplesPerSecond, 24)
-  head.writeUInt32LE(samplesPerSecond * 2, 28)
-  head.writeUInt16LE(2, 32)
-  head.writeUInt16LE(16, 34)
-  head.write('data', 36)
-  head.writeUInt32LE(samples.length, 40)
-  return Buffer.concat([head, samples])
 }

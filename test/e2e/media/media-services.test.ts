@@ -1,13 +1,13 @@
 import OpenAI, { type APIError, toFile } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { wavOf } from '../../../src/media/convert/ffmpeg.ts'
+import { writeWav } from '../../../src/base/wav.ts'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { loadFactor } from '../../support/process/stall-bound.ts'
 import { type Answer, type ScriptedUpstream, startUpstream } from '../../support/upstream/upstream.ts'
 
 /** All bytes there are, and what ends a part of a form. */
 const sound = Buffer.concat([Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)), Buffer.from('\r\n--\r\n"x"\r\n')])
-const silence = wavOf(Buffer.alloc(0), 24_000)
+const silence = writeWav(Buffer.alloc(0), { frameBytes: 2, framesPerSecond: 24_000 })
 const keys = [
   { name: 'user', key: 'sk-user-0123456789abcdef' },
   { name: 'reader', key: 'sk-reader-0123456789abcdef', scopes: ['metrics' as const] },

@@ -8,6 +8,7 @@ import { llamaServerBinary } from '../../support/llama/llama-server.ts'
 import { writeRandomProjector } from '../../support/llama/random-projector.ts'
 import { hasSenses } from '../../support/llama/senses.ts'
 import { wav } from '../../support/pictures.ts'
+import { ffmpegProgram, synthesize } from '../../support/process/ffmpeg.ts'
 
 const engines = [
   ...(llamaServerBinary === undefined ? [] : [{ engine: 'llama-server', binary: llamaServerBinary } as const]),
@@ -31,6 +32,7 @@ describe.skipIf(engines.length === 0).each(engines)('speech on the engine $engin
         { ...shared, id: 'hearing' },
       ],
       builtinModel: false,
+      ...(ffmpegProgram !== undefined && { media: { ffmpeg: ffmpegProgram } }),
     })
     client = new OpenAI({ baseURL: `${app.url}/v1`, apiKey: 'unused', maxRetries: 0 })
   })
@@ -95,12 +97,30 @@ describe.skipIf(engines.length === 0).each(engines)('speech on the engine $engin
   })
 
   test('of several pieces is heard piece by piece', async () => {
-    const file = await toFile(wav(40), 'a.wav', { type: 'audio/wav' })
+    const file = await toFile(wav(31), 'a.wav', { type: 'audio/wav' })
     const short = await client.audio.transcriptions.create({ model: 'hearing', file: await sound() })
     const long = await client.audio.transcriptions.create({ model: 'hearing', file })
     expect(long.usage).toMatchObject({ type: 'tokens' })
     const tokensOf = ({ usage }: typeof long) => (usage?.type === 'tokens' ? usage.input_tokens : 0)
     expect(tokensOf(long)).toBeGreaterThan(tokensOf(short))
+  })
+
+  test.skipIf(ffmpegProgram === undefined).each([
+    ['mp3', 'libmp3lame', 'audio/mpeg'],
+    ['webm', 'libopus', 'audio/webm'],
+    // ffmpeg writes a chunk in front of the samples.
+    ['wav', 'pcm_s16le', 'audio/wav'],
+  ])('in %s of %s is heard piece by piece', async (format, codec, type) => {
+    const transcribe = async (bytes: Uint8Array) => {
+      const file = await toFile(bytes, `a.${format}`, { type })
+      return client.audio.transcriptions.create({ model: 'hearing', file, response_format: 'verbose_json' })
+    }
+    const plain = await transcribe(wav(31))
+    const coded = await transcribe(synthesize('sine=frequency=440', 31, ['-c:a', codec, '-f', format]))
+    const tokensOf = (reply: object) => ('usage' in reply ? (reply.usage as { readonly input_tokens: number }).input_tokens : 0)
+    // Without WAV, the duration is not known, and there is one prompt.
+    expect(Number(coded.duration)).toBeCloseTo(31, 0)
+    expect(tokensOf(coded)).toBeGreaterThanOrEqual(tokensOf(plain))
   })
 
   test('without a model is for one that hears, and a model that does not is refused by name', async () => {

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { wavOf } from '../../../src/media/convert/ffmpeg.ts'
+import { writeWav } from '../../../src/base/wav.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
@@ -8,7 +8,7 @@ import { browserPath, hint, lacks, openBrowser, openServerPage } from '../../sup
 import { listenOnLoopback } from '../../support/upstream/loopback.ts'
 
 const fake = { engine: 'fake' as const, id: 'org/scripted', aliases: ['default'], script: 'from-request' }
-const sound = (seconds: number) => wavOf(Buffer.alloc(48_000 * seconds), 24_000)
+const sound = (seconds: number) => writeWav(Buffer.alloc(48_000 * seconds), { frameBytes: 2, framesPerSecond: 24_000 })
 /** A device with two voices, of which one needs a network. */
 const voices = `
   const voices = [{ name: 'far', lang: 'en-US', localService: false }, { name: 'near', lang: 'en-US', localService: true }]

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { wavOf } from '../../../src/media/convert/ffmpeg.ts'
+import { writeWav } from '../../../src/base/wav.ts'
 import { encodeGguf } from '../llama/gguf-writer.ts'
 import { listenOnLoopback } from '../upstream/loopback.ts'
 import { type RunningApp, startApp, until } from './app.ts'
@@ -52,7 +52,7 @@ export function statusOf({ name, operation }: DescribedCall): number {
 
 const chatTemplate = fileURLToPath(new URL('../../../src/dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
 const model = 'org/fake'
-const silence = wavOf(Buffer.alloc(0), 24_000)
+const silence = writeWav(Buffer.alloc(0), { frameBytes: 2, framesPerSecond: 24_000 })
 /** A file without a tensor, for downloads. */
 const gguf = encodeGguf(new Map([['general.architecture', { type: 'string', value: 'llama' }]]), [])
 

@@ -1,5 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { readWav } from '../../../base/wav.ts'
 import { AppError } from '../../../contract/errors.ts'
+import { formatPath } from '../../../contract/field.ts'
+import type { MediaBytes } from '../../../contract/media.ts'
 import type { FormPart, ServicePath, ServiceSink } from '../../../contract/services.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { createOpenaiTranscriptions } from '../../../dialect/openai-transcriptions/dialect.ts'
@@ -11,15 +14,18 @@ import { nonEmptyText } from '../../../dialect/wire/wire-types.ts'
 import { callerOf } from '../../access/caller.ts'
 import type { BodyRoom } from '../../body/body-room.ts'
 import { takeForm } from '../../body/parse-form.ts'
+import { noRoom } from '../../body/read-body.ts'
 import { readForm } from '../../body/read-form.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
 import type { Exchange } from '../../reply/exchange.ts'
 import { logFailure, wireCodeOf } from '../../reply/failure-log.ts'
 import { PassedReply } from '../../reply/passed-reply.ts'
+import { whenClosed } from '../../reply/when-closed.ts'
 import { hasService, runService, type ServiceRequest } from '../../run/run-service.ts'
 import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
 
 type RouteDeps = DialectDeps & { readonly room: BodyRoom; readonly bodyLimitBytes: number }
+type FilePart = Extract<FormPart, { readonly bytes: Uint8Array }>
 type Read = (request: FastifyRequest) => ServiceRequest | Promise<ServiceRequest>
 
 /** The only field that is read here: the other server checks the rest. */
@@ -65,17 +71,37 @@ function hearing(deps: RouteDeps, kind: 'transcription' | 'translation') {
     if (heard === undefined || (await hasService(deps, { kind, name: call.model, viewer }))) {
       return pass(deps, { request, reply }, call)
     }
-    request.body = { ...formFields(call), model: heard }
+    const { file, ...fields } = formFields(call)
+    request.body = { ...fields, model: heard, file: file && (await asWav(deps, { request, reply }, file)) }
     return transcribe(request, reply)
   }
 }
 
 /** The form of a call as an object: its file, and the texts of its fields. */
-function formFields({ body, cancelFields }: ServiceRequest): object {
+function formFields({ body, cancelFields }: ServiceRequest): Readonly<Record<string, unknown>> & { readonly file?: FilePart } {
   const parts = body.type === 'form' ? body.parts : []
-  const file = parts.find((part) => part.name === 'file' && 'bytes' in part)
+  const file = parts.find((part): part is FilePart => part.name === 'file' && 'bytes' in part)
   const texts = parts.flatMap((part) => ('value' in part ? [[part.name, part.value] as const] : []))
-  return { ...cancelFields, ...Object.fromEntries(texts), file }
+  return { ...cancelFields, ...Object.fromEntries(texts), ...(file !== undefined && { file }) }
+}
+
+/** A recording in another format as WAV, where ffmpeg converts it: only WAV is divided into pieces that fit a model. */
+async function asWav({ media, recordings }: RouteDeps, { request, reply }: Exchange, file: FilePart): Promise<FilePart> {
+  if (media === undefined || recordings === undefined || readWav(file.bytes) !== undefined) return file
+  const gone = new AbortController()
+  whenClosed(reply.raw, () => gone.abort(new AppError('cancelled', 'the client has disconnected')))
+  const { signal } = gone
+  const source = { type: 'base64', base64: Buffer.from(file.bytes).toString('base64'), mediaType: file.mediaType } as const
+  try {
+    const held = await media.read([{ kind: 'audio', source, at: ['file'] }], { principal: callerOf(request), signal })
+    const wav = await recordings.audio(held.media[0] as MediaBytes, signal).finally(() => held.release())
+    if (request.bodyShare?.grow(wav.sizeBytes) === false) throw noRoom()
+    return { ...file, mediaType: wav.mediaType, bytes: Buffer.from(wav.base64, 'base64') }
+  } catch (thrown) {
+    const error = AppError.from(thrown)
+    if (error.at !== undefined || error.level !== 'info') throw error.inWordsOf(formatPath)
+    throw new AppError(error.code, error.message, { param: 'file', cause: error })
+  }
 }
 
 async function pass(deps: RouteDeps, { request, reply }: Exchange, call: ServiceRequest): Promise<void> {
