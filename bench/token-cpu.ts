@@ -1,11 +1,11 @@
 // npx tsx bench/token-cpu.ts [--model SOURCE] [--before CHECKOUT] [--rounds N]: the CPU time of a token, with its part of a short prompt, of
 // whole engines. Build first.
-import { readdirSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { overHttp, type RunningEngine, unseen } from './engines.ts'
 import { findLlamaServer, startLlamaServer } from './llama-server.ts'
 import { modelFile } from './model-file.ts'
 import { type BenchProcess, startDragoman } from './processes.ts'
+import { cpuMs } from './processor-time.ts'
 import { inTurns } from './rounds.ts'
 
 const { values } = parseArgs({
@@ -47,23 +47,6 @@ type Target = RunningEngine & { readonly name: string; readonly pid: number }
 
 function measured(name: string, server: BenchProcess): Target {
   return { name, pid: server.pid, ...overHttp(server) }
-}
-
-/** Of a process with all that it has started, as the scheduler of Linux counts it for each thread. */
-function cpuMs(pid: number): number {
-  const tasks = readdirSync(`/proc/${pid}/task`)
-  const own = tasks.reduce((sum, task) => sum + Number(read(`/proc/${pid}/task/${task}/schedstat`).split(' ')[0]) / 1e6, 0)
-  const children = tasks.flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean))
-  return children.reduce((sum, child) => sum + cpuMs(Number(child)), own)
-}
-
-/** Nothing of a thread that has ended meanwhile. */
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch {
-    return ''
-  }
 }
 
 function median(all: readonly number[]): number {
