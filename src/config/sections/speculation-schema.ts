@@ -17,15 +17,14 @@ export const mtp = z.strictObject({
   minProbability: z.number().min(0).max(1).default(0).describe('A draft ends before a token that is less probable than this.'),
 })
 
-/** A setting of layers that were trained to draft. */
 export const always = z
   .boolean()
   .exactOptional()
-  .describe('`mtp` and `eagle3` draft even where measurements show that it is slower, such as for a benchmark.')
+  .describe('Drafts even where measurements show that it is slower, such as for a benchmark.')
 
 /** What drafts on the embedded engine, besides a draft model. */
 export const speculation = z
-  .discriminatedUnion('type', [ngram, mtp.extend({ always })])
+  .discriminatedUnion('type', [ngram.extend({ always }), mtp.extend({ always })])
   .describe(
     'Speculative decoding: tokens are drafted, and the model checks several in one step. The text is the same. Faster where outputs ' +
       'repeat their prompt, such as edits of code (`ngram`), and on GPUs (`mtp`); slower elsewhere on CPUs with few cores.',

@@ -21,9 +21,9 @@ function createEngine(more: Partial<LoadOptions> = {}): LlamaEngine {
 }
 
 describe.each<{ name: string; more: Partial<LoadOptions> }>([
-  { name: 'by prompt lookup', more: { speculation: { type: 'ngram', maxTokens: 6 } } },
+  { name: 'by prompt lookup', more: { speculation: { type: 'ngram', maxTokens: 6, always: true } } },
   // Uncertain drafts are rejected, too.
-  { name: 'with a draft model', more: { draft: { modelPath, minProbability: 0.2 } } },
+  { name: 'with a draft model', more: { draft: { modelPath, minProbability: 0.2, always: true } } },
 ])('speculation $name on the embedded engine', ({ more }) => {
   const plain = createEngine()
   const speculating = createEngine(more)
@@ -121,7 +121,7 @@ describe('a draft model', () => {
     (await completeChoices(engine, chatRequest(story, request))).usage?.drafts ?? { proposed: Number.NaN, accepted: Number.NaN }
 
   test('that is the model itself drafts what the model says', async () => {
-    const engine = await load({ draft: { modelPath, maxTokens: 6, minProbability: 0 } })
+    const engine = await load({ draft: { modelPath, maxTokens: 6, minProbability: 0, always: true } })
     const { proposed, accepted } = await draftsOf(engine)
     // The prompt was read in the first rounds, without a draft.
     expect(accepted).toBeGreaterThan(40)
@@ -129,7 +129,7 @@ describe('a draft model', () => {
   })
 
   test('drafts for each choice on its own slot', async () => {
-    const engine = await load({ draft: { modelPath, maxTokens: 6, minProbability: 0 } })
+    const engine = await load({ draft: { modelPath, maxTokens: 6, minProbability: 0, always: true } })
     const { proposed, accepted } = await draftsOf(engine, { ...greedy, choices: 3 })
     expect(accepted).toBeGreaterThan(3 * 40)
     expect(accepted / proposed).toBeGreaterThan(0.9)
@@ -137,11 +137,14 @@ describe('a draft model', () => {
 
   test('stops where it is not certain, and keeps short drafts to itself', async () => {
     const sampled = { ...greedy, sampling }
-    const eager = await draftsOf(await load({ draft: { modelPath, maxTokens: 6, minProbability: 0 } }), sampled)
-    const certain = await draftsOf(await load({ draft: { modelPath, maxTokens: 6, minProbability: 0.9 } }), sampled)
+    const eager = await draftsOf(await load({ draft: { modelPath, maxTokens: 6, minProbability: 0, always: true } }), sampled)
+    const certain = await draftsOf(await load({ draft: { modelPath, maxTokens: 6, minProbability: 0.9, always: true } }), sampled)
     expect(certain.proposed).toBeLessThan(eager.proposed)
     expect(certain.accepted / certain.proposed).toBeGreaterThan(eager.accepted / eager.proposed)
-    const long = await draftsOf(await load({ draft: { modelPath, maxTokens: 6, minTokens: 6, minProbability: 0 } }), sampled)
+    const long = await draftsOf(
+      await load({ draft: { modelPath, maxTokens: 6, minTokens: 6, minProbability: 0, always: true } }),
+      sampled,
+    )
     expect(long.proposed).toBeGreaterThan(0)
     expect(long.proposed % 6).toBe(0)
   })

@@ -107,7 +107,7 @@ test('replies are the same with batches of one token, and of fewer than there ar
   }
 })
 
-const speculation = { type: 'ngram', maxTokens: 6 } as const
+const speculation = { type: 'ngram', maxTokens: 6, always: true } as const
 
 test.each<{ architecture: SmallArchitecture; drafter: SmallArchitecture | undefined }>([
   ...(isFullLength
@@ -121,7 +121,7 @@ test.each<{ architecture: SmallArchitecture; drafter: SmallArchitecture | undefi
 ])('$architecture takes drafts, of $drafter, whose rejected tokens it had computed', async ({ architecture, drafter }) => {
   const plain = await createEngine(architecture)
   if (drafter !== undefined) await createEngine(drafter)
-  const draft = { modelPath: join(folder, `${drafter}.gguf`), maxTokens: 6, minProbability: 0 }
+  const draft = { modelPath: join(folder, `${drafter}.gguf`), maxTokens: 6, minProbability: 0, always: true }
   const drafting = await createEngine(architecture, drafter === undefined ? { speculation } : { draft })
   const sampling = { temperature: 1, topK: 3, seed: 5 }
   const request = chatRequest(cats, { maxOutputTokens: drafter === undefined ? 400 : 60, sampling })

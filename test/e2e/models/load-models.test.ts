@@ -99,7 +99,7 @@ describe('a load', () => {
     await load({ draft_model: { draft_model_name: join(app.modelsFolder, 'tiny.gguf') } })
     expect(await ask()).toEqual(alone)
     const metrics = await (await send('/metrics')).text()
-    expect(Number(/^dragoman_accepted_draft_tokens_total{model="tiny",kind="\w+"} (\d+)/m.exec(metrics)?.[1])).toBeGreaterThan(10)
+    expect(Number(/^dragoman_accepted_draft_tokens_total{model="tiny",kind="\w+"} (\d+)/m.exec(metrics)?.[1])).toBeGreaterThan(0)
   })
 
   test('of a path is for requests without a model, until it is unloaded by that path', async () => {

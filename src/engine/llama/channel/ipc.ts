@@ -62,7 +62,12 @@ const loadOptionsSchema = z.object({
     .exactOptional(),
   speculation: z
     .discriminatedUnion('type', [
-      z.object({ type: z.literal('ngram'), maxTokens: z.int().positive() }),
+      z.object({
+        type: z.literal('ngram'),
+        maxTokens: z.int().positive(),
+        /** Without measuring whether it is faster. */
+        always: z.boolean().exactOptional(),
+      }),
       z.object({
         type: z.literal('mtp'),
         maxTokens: z.int().positive(),
@@ -85,7 +90,7 @@ const loadOptionsSchema = z.object({
       /** A draft ends before a token that is less probable than this. */
       minProbability: z.number().min(0).max(1).exactOptional(),
       gpuLayers: gpuLayersSchema.exactOptional(),
-      /** Heads draft without measurements of whether they are faster. */
+      /** Without measuring whether it is faster. */
       always: z.boolean().exactOptional(),
     })
     .exactOptional(),

@@ -11,6 +11,7 @@ import { isCausal } from '../embed/pooling.ts'
 import { defaultStopWithinMs, PrefillPacer } from '../rounds/prefill-pacer.ts'
 import { Rounds } from '../rounds/rounds.ts'
 import { CertainDrafts } from '../sampling/certain-drafter.ts'
+import { DraftGain } from '../sampling/draft-gain.ts'
 import { DraftModel } from '../sampling/draft-model.ts'
 import { Guides } from '../sampling/guidance.ts'
 import { HeadDrafts } from '../sampling/head-drafts.ts'
@@ -169,7 +170,12 @@ async function findDrafter(
   { heads, loadModel: load }: Drafting,
 ): Promise<WorkerModel['openDrafter']> {
   if (heads !== undefined) return () => heads.start()
-  if (speculation?.type === 'ngram') return (prompt) => new NgramDrafter({ prompt, maxTokens: speculation.maxTokens })
+  if (speculation?.type === 'ngram') {
+    const { maxTokens, always } = speculation
+    const gain = new DraftGain()
+    const open = (prompt: Iterable<number>) => new NgramDrafter({ prompt, maxTokens })
+    return always === true ? open : (prompt) => gain.measure(open(prompt))
+  }
   if (draft === undefined) return undefined
   const model = await load(draft)
   return (prompt) => model.open(prompt)

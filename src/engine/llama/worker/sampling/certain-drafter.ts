@@ -55,7 +55,9 @@ export class CertainDrafts {
           draft.length === 0
             ? undefined
             : { length: draft.length, startedMs: this.#now(), tookMs: Number.POSITIVE_INFINITY, tokens: 0 }
-        return draft.length === 0 ? (other?.draft(request) ?? []) : draft
+        if (draft.length === 0) return other?.draft(request) ?? []
+        other?.skip?.()
+        return draft
       },
     }
   }

@@ -9,6 +9,7 @@ import { readStep, warmUp } from '../rounds/prefill.ts'
 import { PrefillPacer } from '../rounds/prefill-pacer.ts'
 import { Rounds } from '../rounds/rounds.ts'
 import { sharedPrefix } from '../slots/slots.ts'
+import { DraftGain } from './draft-gain.ts'
 import { refuseOtherVocabulary } from './same-vocabulary.ts'
 import { mostProbable } from './scores.ts'
 import type { Drafter, DraftRequest } from './speculation.ts'
@@ -37,10 +38,13 @@ export class DraftModel {
   readonly #rounds = new Rounds()
   readonly #pacer: PrefillPacer
   readonly #warn: Parts['onWarning']
+  readonly #always: boolean
+  readonly #gain = new DraftGain()
   #hasWarned = false
 
   private constructor({ settings, sequences, stopWithinMs, onWarning }: Parts, own: OpenContext) {
     const { maxTokens, minTokens, minProbability } = { ...defaults, ...settings }
+    this.#always = settings.always === true
     this.#limits = { maxTokens, minTokens, minProbability }
     this.#beside = new Map(sequences.map((sequence, index) => [sequence, own.sequences[index] as Sequence]))
     const largestStep = Math.max(1, own.context.batchSize - sequences.length)
@@ -64,13 +68,31 @@ export class DraftModel {
   /** Drafts the text of one choice that begins with this prompt. */
   open(prompt: Iterable<number>): Drafter {
     const text = [...prompt] as Token[]
-    return { kind: 'model', push: (token) => void text.push(token), draft: (request) => this.#draft(text, request) }
+    let isReading = false
+    const drafter: Drafter = {
+      kind: 'model',
+      push: (token) => void text.push(token),
+      draft: (request) => {
+        // A round with prompts is for these.
+        if (request.round.prompts > 0) return []
+        const sequence = this.#beside.get(request.sequence) as Sequence
+        const mustRead = text.length - this.#knownOf(sequence, text) > this.#limits.maxTokens + 1
+        // What has begun is ended: a part of a text is of no use.
+        isReading = mustRead && (isReading || this.#always || this.#gain.mayRead)
+        if (mustRead && !isReading) return []
+        if (mustRead) this.#gain.read()
+        return this.#draft(sequence, text, request)
+      },
+    }
+    return this.#always ? drafter : this.#gain.measure(drafter)
   }
 
-  async #draft(text: readonly Token[], request: DraftRequest): Promise<readonly Token[]> {
-    // The round is for its prompts.
-    if (request.round.prompts > 0) return []
-    const sequence = this.#beside.get(request.sequence) as Sequence
+  /** The tokens of a text that the sequence need not read. The last token is always computed, for its logits. */
+  #knownOf(sequence: Sequence, text: readonly Token[]): number {
+    return Math.min(sharedPrefix(sequence.contextTokens, text), text.length - 1)
+  }
+
+  async #draft(sequence: Sequence, text: readonly Token[], request: DraftRequest): Promise<readonly Token[]> {
     try {
       const drafted = await this.#continue(sequence, text, request)
       return drafted.length < this.#limits.minTokens ? [] : drafted
@@ -84,8 +106,7 @@ export class DraftModel {
 
   /** Reads the text that the sequence lacks, then drafts; a long text is read in several rounds. */
   async #continue(sequence: Sequence, text: readonly Token[], { room, isOver }: DraftRequest): Promise<readonly Token[]> {
-    // The last token is always computed, for its logits.
-    const known = Math.min(sharedPrefix(sequence.contextTokens, text), text.length - 1)
+    const known = this.#knownOf(sequence, text)
     if (sequence.nextTokenIndex > known) await sequence.truncate(known)
     const from = sequence.nextTokenIndex
     let unread = text.slice(from)

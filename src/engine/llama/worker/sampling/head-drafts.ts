@@ -71,23 +71,15 @@ export class HeadDrafts {
   /** Drafts the text of one choice. */
   start(): Drafter {
     let last: Token | undefined
-    return {
+    const drafter: Drafter = {
       kind: this.#plan.kind,
       push: (token) => {
         last = token
-        this.#gain.push()
       },
-      draft: (request) => (last === undefined || !this.#isOn(request) ? [] : this.#draft(last, request)),
+      // A round with prompts is for these.
+      draft: (request) => (last === undefined || request.round.prompts > 0 ? [] : this.#draft(last, request)),
     }
-  }
-
-  #isOn({ round }: DraftRequest): boolean {
-    // The round is for its prompts.
-    if (round.prompts > 0) {
-      this.#gain.skip()
-      return false
-    }
-    return this.#plan.always || this.#gain.drafts(round)
+    return this.#plan.always ? drafter : this.#gain.measure(drafter)
   }
 
   async #draft(last: Token, { sequence, room, isOver }: DraftRequest): Promise<readonly Token[]> {

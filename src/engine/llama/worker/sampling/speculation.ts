@@ -19,9 +19,13 @@ export type DraftRequest = {
 export type Drafter = {
   /** What has made the last draft. */
   readonly kind: DraftKind
+  /** The tokens that a pass with a draft would give here, where a text shows that without one. */
+  readonly expected?: number
   /** Adds a token to the text. */
   push(token: Token): void
-  /** May be empty; never rejects. */
+  /** Something else drafts here. */
+  skip?(): void
+  /** May be empty, and has cost nothing then unless it is a promise; never rejects. */
   draft(request: DraftRequest): readonly Token[] | Promise<readonly Token[]>
 }
 
