@@ -1,6 +1,9 @@
 import type { AllowedSkips } from './closing.ts'
 
-/** What CI may leave out: a file, or a test of it (`FILE > the beginning of its name`). Any other test that is skipped there counts as failed. */
+/**
+ * What CI may leave out: a file, or a test of it (`FILE > the beginning of its name`). Any other test that is skipped there counts as failed, and so
+ * does, in `npm run nightly`, what that one runs.
+ */
 export const allowedSkips: readonly AllowedSkips[] = [
   {
     why: 'data of others (../shared/vectors) is not beside the checkout',
@@ -19,12 +22,18 @@ export const allowedSkips: readonly AllowedSkips[] = [
   },
   {
     why: 'settings are measured for minutes in `npm run nightly`',
+    isNightly: true,
     tests: ['test/e2e/models/tune.test.ts > tune finds that a batch of one token is slow'],
   },
-  { why: 'SillyTavern is installed by hand (npm run sillytavern)', tests: ['test/sillytavern/sillytavern.test.ts'] },
+  {
+    why: 'SillyTavern is installed in `npm run nightly`, or by hand (npm run sillytavern)',
+    isNightly: true,
+    tests: ['test/sillytavern/sillytavern.test.ts'],
+  },
   { why: 'they need a server that runs (DRAGOMAN_TEST_UPSTREAM)', tests: ['test/e2e/engines/engine-upstream.test.ts'] },
   {
     why: 'each agent runs over one protocol in CI, and over all in `npm run nightly`',
+    isNightly: true,
     tests: [
       'test/agents/agents.test.ts > qwen over messages',
       'test/agents/agents.test.ts > qwen over responses',
@@ -34,10 +43,12 @@ export const allowedSkips: readonly AllowedSkips[] = [
   },
   {
     why: 'a prompt of twenty thousand tokens is read in `npm run nightly`',
+    isNightly: true,
     tests: ["test/agents/real-model.test.ts > claude's instructions and tools are answered"],
   },
   {
     why: 'they take a minute each, in `npm run nightly`',
+    isNightly: true,
     tests: [
       'test/e2e/guides/nextjs.test.ts',
       'test/e2e/engines/vulkan-build.test.ts',
@@ -46,12 +57,17 @@ export const allowedSkips: readonly AllowedSkips[] = [
   },
   {
     why: 'the largest fleets are simulated in `npm run nightly`',
+    isNightly: true,
     tests: [
       'test/fleet-simulation.test.ts > several processes that know nothing of each other, in front of a hundred replicas, find > ',
       'test/fleet-simulation.test.ts > a thousand replicas',
     ],
   },
-  { why: 'they measure for minutes (DRAGOMAN_FLEETS=1)', tests: ['test/soak/large-fleets.test.ts'] },
+  {
+    why: 'they measure for minutes in `npm run nightly` (DRAGOMAN_FLEETS=1)',
+    isNightly: true,
+    tests: ['test/soak/large-fleets.test.ts'],
+  },
   { why: 'there is no kubectl', tests: ['test/deploy.test.ts > Kubernetes > kubectl renders them'] },
   { why: 'promtool comes with a whole Prometheus', tests: ['src/app/metrics/dashboards.test.ts > Prometheus accepts'] },
 ]

@@ -1,6 +1,7 @@
 import type { Reporter, TestModule, Vitest } from 'vitest/node'
+import { isFullLength } from '../support/process/soak-length.ts'
 import { allowedSkips } from './allowed-skips.ts'
-import { closingLines, type RanTest } from './closing.ts'
+import { allowedInNightly, closingLines, type RanTest } from './closing.ts'
 
 /** Prints what was retried and skipped, then the one line that CI reads: how many tests passed, failed and were skipped. */
 export default class ClosingLine implements Reporter {
@@ -14,7 +15,8 @@ export default class ClosingLine implements Reporter {
     // What fails outside of tests.
     const outside = errors.map((): RanTest => ({ name: '', state: 'failed', isFlaky: false }))
     const isChosen = this.#vitest?.config.testNamePattern !== undefined
-    const skips = isChosen ? [{ why: 'not chosen', tests: [''] }] : allowedSkips
+    const listed = isFullLength ? allowedInNightly(allowedSkips) : allowedSkips
+    const skips = isChosen ? [{ why: 'not chosen', tests: [''] }] : listed
     const lines = closingLines([...modules.flatMap(testsOf), ...outside], skips, process.env.SKIPS === 'listed')
     if (!lines.at(-1)?.includes(' 0 failed')) process.exitCode = 1
     console.log(`\n${lines.join('\n')}`)
