@@ -224,15 +224,14 @@ describe.skipIf(browserPath === undefined)(`the chat of the page, in a browser${
     await close()
   })
 
-  test.skipIf(lacks('pasting'))('attaches files by paste and by drop, and says which it cannot read', async () => {
+  test('attaches files by paste and by drop, and says which it cannot read', async () => {
     const { page, close } = await open()
     const give = (event: string, name: string, type: string) =>
       page.evaluate(`{
         const transfer = new DataTransfer()
         transfer.items.add(new File(['hello'], ${JSON.stringify(name)}, { type: ${JSON.stringify(type)} }))
-        const event = ${JSON.stringify(event)} === 'paste'
-          ? new ClipboardEvent('paste', { clipboardData: transfer, bubbles: true, cancelable: true })
-          : new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true })
+        const event = new Event(${JSON.stringify(event)}, { bubbles: true, cancelable: true })
+        Object.defineProperty(event, ${JSON.stringify(event)} === 'paste' ? 'clipboardData' : 'dataTransfer', { value: transfer })
         document.querySelector('.composer-text').dispatchEvent(event)
       }`)
     await give('paste', 'notes.txt', 'text/plain')
@@ -245,10 +244,12 @@ describe.skipIf(browserPath === undefined)(`the chat of the page, in a browser${
     await page.getByRole('button', { name: 'Remove drawing.svg' }).click()
     const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
     await write(page, 'Read it')
-    expect((await sent).postDataJSON().messages[0].content).toEqual([
-      { type: 'text', text: 'File notes.txt:\n\nhello' },
-      { type: 'text', text: 'Read it' },
-    ])
+    const request = await sent
+    if (!lacks('bodies of requests'))
+      expect(request.postDataJSON().messages[0].content).toEqual([
+        { type: 'text', text: 'File notes.txt:\n\nhello' },
+        { type: 'text', text: 'Read it' },
+      ])
     await close()
   })
 

@@ -85,14 +85,15 @@ describe.skipIf(browserPath === undefined)(`files in the chat of the page, in a 
     await close()
   })
 
-  test.skipIf(lacks('pasting'))('a long paste becomes a file, a short one stays text', async () => {
+  test('a long paste becomes a file, a short one stays text', async () => {
     const { page, close } = await open('scripted')
     const paste = (text: string) =>
       page.evaluate(`{
         const transfer = new DataTransfer()
         transfer.setData('text/plain', ${JSON.stringify(text)})
-        document.querySelector('.composer-text').dispatchEvent(
-          new ClipboardEvent('paste', { clipboardData: transfer, bubbles: true, cancelable: true }))
+        const event = new Event('paste', { bubbles: true, cancelable: true })
+        Object.defineProperty(event, 'clipboardData', { value: transfer })
+        document.querySelector('.composer-text').dispatchEvent(event)
       }`)
     await paste('short')
     expect(await page.getByText('Pasted text').count()).toBe(0)
