@@ -11,9 +11,9 @@ if (browserPath === undefined && browserName !== 'chromium')
 export const hint =
   browserPath === undefined ? ' (skipped: install chromium)' : browserName === 'chromium' ? '' : ` (${browserName})`
 
-/** What Playwright cannot do in browsers as they are released, which lack its patches. */
+/** What Playwright cannot do in browsers as they are released, which lack its patches; Firefox plays nothing where there is no device for sound. */
 const missing: Readonly<Record<string, readonly string[]>> = {
-  firefox: ['bodies of requests', 'downloads', 'pasting', 'sound', 'a microphone', 'the main thread'],
+  firefox: ['bodies of requests', 'downloads', 'sound', 'a microphone', 'the main thread'],
   webkit: [
     'downloads',
     'a wheel',
@@ -69,16 +69,23 @@ export async function openServerPage(browser: Browser, url: string, view: View =
   })
   const strangers: string[] = []
   const problems: string[] = []
-  const { origin } = new URL(url)
+  const { origin, host } = new URL(url)
   const isStrange = (address: URL) => address.origin !== origin && address.protocol.startsWith('http')
   context.on('request', (request) => {
     if (isStrange(new URL(request.url()))) strangers.push(request.url())
   })
   // In WebKit, a page that is routed does not load.
   if (browserName !== 'webkit') await context.route(isStrange, (route) => route.abort())
-  if (key !== undefined) await context.addInitScript(`sessionStorage.setItem('dragoman.key', ${JSON.stringify(key)})`)
+  // A blank page, where a tab begins, may not store anything: Firefox would report that as an error of the page.
+  const keep = `sessionStorage.setItem('dragoman.key', ${JSON.stringify(key)})`
+  if (key !== undefined) await context.addInitScript(`if (location.protocol.startsWith('http')) ${keep}`)
   const page = await context.newPage()
-  page.on('pageerror', (error) => void problems.push(error.message))
+  // So WebKit reports a request to the page's own server that a reload cuts off.
+  const isCutOff = (message: string) =>
+    browserName === 'webkit' && message.includes(host) && message.endsWith('due to access control checks.')
+  page.on('pageerror', ({ message }) => {
+    if (!isCutOff(message)) problems.push(message)
+  })
   page.on('console', (message) => {
     if (/Content Security Policy/.test(message.text())) problems.push(message.text())
   })
