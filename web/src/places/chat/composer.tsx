@@ -40,7 +40,7 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
   useEffect(() => {
     setText(localStorage.getItem(draftName(draft)) ?? '')
     setAttachments([])
-    if (matchMedia('(pointer: fine)').matches) field.current?.focus()
+    if (!matchMedia('(pointer: coarse)').matches) field.current?.focus()
   }, [draft])
   const write = (next: string) => {
     setText(next)
