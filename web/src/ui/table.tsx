@@ -178,7 +178,7 @@ function useRowsInView(room: RefObject<HTMLDivElement | null>, count: number) {
 
 /** In the selected row, cells with hidden text take the focus, and arrow keys scroll them. Returns what ends that. */
 function openCutCells(room: HTMLElement | null): () => void {
-  const cells = room?.querySelectorAll<HTMLElement>('tr[aria-selected="true"] td') ?? []
+  const cells = room?.querySelectorAll<HTMLElement>('tr[aria-selected="true"] td > .clip') ?? []
   const cut = [...cells].filter((cell) => cell.scrollWidth > cell.clientWidth)
   for (const cell of cut) cell.tabIndex = 0
   return () => {
@@ -220,7 +220,12 @@ type CellsProps<Row> = { readonly row: Row; readonly columns: readonly Column<Ro
 function Cells<Row>({ row, columns }: CellsProps<Row>) {
   return columns.map(({ name, title, cell, ...column }) => (
     <td key={name} class={classOf(column)} title={title?.(row)}>
-      {cell(row)}
+      {column.isNumber === true || column.isAction === true ? (
+        cell(row)
+      ) : (
+        // In Firefox, cells themselves do not scroll.
+        <div class="clip">{cell(row)}</div>
+      )}
     </td>
   ))
 }
