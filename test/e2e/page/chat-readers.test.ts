@@ -47,7 +47,7 @@ describe.skipIf(browserPath === undefined)(`the chat of the page, for every read
     await page.getByRole('button', { name: 'Settings' }).click()
     expect(await findBarriers(page)).toEqual([])
     await page.getByRole('button', { name: 'Close the settings' }).click()
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0)
     for (const name of ['Send', 'Settings', 'New chat']) {
       const box = await page.getByRole('button', { name, exact: true }).boundingBox()
       expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? 0) <= width, name).toBe(true)

@@ -47,7 +47,7 @@ describe.skipIf(browserPath === undefined)(`formulas in answers, in a browser${h
     await write(page, script({ raw: answer }))
     await facts(page).waitFor()
     await expect.poll(() => drawn(page).count()).toBe(Object.keys(formulas).length)
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0)
     expect(await page.locator('.pane-room').evaluate((room) => room.scrollWidth - room.clientWidth)).toBe(0)
     expect(await findBarriers(page)).toEqual([])
     await close()
