@@ -16,6 +16,8 @@ async function configFor(settings: string): Promise<string> {
 
 test.skipIf(!isFullLength)(
   `tune finds that a batch of one token is slow, and writes a larger one into the configuration${nightlyHint}`,
+  // It is two minutes where nothing else runs.
+  { timeout: 900_000 },
   async () => {
     const config = await configFor('batchSize: 1')
     const { code, out, err } = await cli.run(['tune', 'm', '--config', config, '--write'])
