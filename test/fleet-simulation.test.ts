@@ -1,6 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { simulateFleet } from './support/fleet-simulation.ts'
 import { isFullLength, nightlyHint, roundsOf } from './support/process/soak-length.ts'
+
+// At full length, some compute for twenty seconds where nothing else does.
+if (isFullLength) vi.setConfig({ testTimeout: 300_000 })
 
 /** Of what a fleet's caches have, how much a choice finds, and how evenly it loads the replicas. All with fixed seeds. */
 const hundred = { replicas: 100, conversations: 2000, turns: 6000, warmUp: 4, seed: 1 }

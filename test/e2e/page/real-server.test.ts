@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../../bench/processes.ts'
 import { answers, script, write } from '../../support/page/chat-words.ts'
-import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 import { buildProgram } from '../../support/process/built-program.ts'
 import { createServeHome, type ServeProcess } from '../../support/process/serve-process.ts'
 
@@ -41,7 +41,8 @@ describe.skipIf(browserPath === undefined)(`the page of a server in a process of
     await answers(page).getByText('Paris').waitFor()
     expect(await page.evaluate('window.acts')).toBe(0)
     // One request, to the model that was chosen.
-    expect(asked).toEqual([expect.objectContaining({ model: 'tiny', stream: true })])
+    expect(asked).toHaveLength(1)
+    if (!lacks('bodies of requests')) expect(asked).toEqual([expect.objectContaining({ model: 'tiny', stream: true })])
     expect([...strangers, ...problems]).toEqual([])
     await close()
   })
