@@ -2,8 +2,10 @@ import { hasMedia } from '../../canonical/parts.ts'
 import type { MediaConverter } from '../../contract/media.ts'
 import type { GenerationRequest, Prompt } from '../../contract/request.ts'
 import { adaptMedia } from '../shared/adapt-media.ts'
+import { refuseAdapterChoice, scalesFor } from '../shared/adapters.ts'
+import type { RemoteEngineOptions } from './options.ts'
 import type { OwnPrompts } from './own-prompts.ts'
-import { skillsOf } from './servers/check-upstream.ts'
+import { type SentRequest, skillsOf } from './servers/check-upstream.ts'
 import { type Discovery, type Upstream, underTemplate } from './servers/upstream.ts'
 
 /** A request whose conversation a server will read. */
@@ -37,4 +39,18 @@ export function adaptRequest<R extends AdaptedRequest>(given: R, servers: Server
   const rendered = { prompt, reasoning, ...(toolChoice !== undefined && { toolChoice }) }
   const healing = prompts.heal(rendered, chatTemplate, signal)
   return healing === undefined ? withMedia(given) : healing.then((healed) => withMedia({ ...given, prompt: healed }))
+}
+
+/** Sets the scale of each adapter. If a request omitted them, the server would reuse cached prompts that it computed with other scales. */
+export function withAdapters(
+  given: GenerationRequest,
+  { adapters, id }: Pick<RemoteEngineOptions, 'adapters' | 'id'>,
+): SentRequest {
+  if (adapters === undefined) {
+    refuseAdapterChoice(given, id)
+    return given
+  }
+  const { adapter, ...request } = given
+  const scales = scalesFor(adapter, { model: id, adapters })
+  return { ...request, ...(adapters.length > 0 && { lora: scales.map((scale, index) => ({ id: index, scale })) }) }
 }

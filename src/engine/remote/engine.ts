@@ -16,10 +16,9 @@ import type { GenerationRequest } from '../../contract/request.ts'
 import type { ServiceKind, Services } from '../../contract/services.ts'
 import { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import { TemplateReader } from '../../threads/template-reader.ts'
-import { refuseAdapterChoice, scalesFor } from '../shared/adapters.ts'
 import { ObservedState } from '../shared/observed-state.ts'
 import { TokensAfterCancel } from '../shared/tokens-after-cancel.ts'
-import { type AdaptedRequest, adaptRequest } from './adapt-request.ts'
+import { type AdaptedRequest, adaptRequest, withAdapters } from './adapt-request.ts'
 import { findFront, hasForeignTags, needsFront } from './answer-front.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
 import { countInput, needsCount } from './count-tokens.ts'
@@ -39,7 +38,7 @@ import { ignoredFields } from './ignored-fields.ts'
 import type { RemoteEngineOptions } from './options.ts'
 import { type OwnPrompt, OwnPrompts, type OwnRequest, refuseAsText, sentAsText } from './own-prompts.ts'
 import { callHeaders } from './servers/call-headers.ts'
-import { refuseUnreadable, type SentRequest } from './servers/check-upstream.ts'
+import { refuseUnreadable } from './servers/check-upstream.ts'
 import { type Discovery, type UpstreamAccess, underTemplate } from './servers/upstream.ts'
 import { createServices } from './services.ts'
 import { namesWith } from './session-names.ts'
@@ -386,15 +385,4 @@ async function atEdge<T>(work: () => Promise<T>): Promise<T> {
 /** Rethrows an error of such work in the form for callers. */
 function failAtEdge(error: unknown): never {
   throw error instanceof UpstreamError ? toAppError(error) : error
-}
-
-/** Sets the scale of each adapter. If a request omitted them, the server would reuse cached prompts that it computed with other scales. */
-function withAdapters(given: GenerationRequest, { adapters, id }: Pick<RemoteEngineOptions, 'adapters' | 'id'>): SentRequest {
-  if (adapters === undefined) {
-    refuseAdapterChoice(given, id)
-    return given
-  }
-  const { adapter, ...request } = given
-  const scales = scalesFor(adapter, { model: id, adapters })
-  return { ...request, ...(adapters.length > 0 && { lora: scales.map((scale, index) => ({ id: index, scale })) }) }
 }
