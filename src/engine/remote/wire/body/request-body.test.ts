@@ -208,6 +208,10 @@ describe('a continued reply', () => {
     expect(rest?.prompt).toMatchObject({ messages: [{}, { role: 'assistant', parts: [text('one, ')] }] })
   })
 
+  test('a reply without text so far begins anew with the tokens that are left', () => {
+    expect(continued(request, { text: '', outputTokens: 3 }, upstream)).toEqual({ ...request, maxOutputTokens: 7 })
+  })
+
   test('a continued reply has what is left of the minimum, too', () => {
     expect(continued({ ...request, minOutputTokens: 5 }, { text: 'a', outputTokens: 3 }, upstream)?.minOutputTokens).toBe(2)
     expect(continued({ ...request, minOutputTokens: 5 }, { text: 'a', outputTokens: 6 }, upstream)?.minOutputTokens).toBe(0)

@@ -85,7 +85,8 @@ export function continued(
   const { prompt } = request
   if (prompt.type === 'text') return { ...request, ...limit, prompt: { ...prompt, text: prompt.text + text } }
   if (prompt.type !== 'chat' || profile.continuation === undefined) return undefined
-  return { ...request, ...limit, prompt: appended(prompt, text) }
+  // Tokens may have come that show no text: there is nothing to continue yet.
+  return text === '' ? { ...request, ...limit } : { ...request, ...limit, prompt: appended(prompt, text) }
 }
 
 function appended(prompt: Extract<Prompt, { type: 'chat' }>, text: string): Prompt {
