@@ -36,7 +36,7 @@ import { generateChoices, type PreparedRequest } from './generate-choices.ts'
 import type { GenerationDeps, ReplySink } from './generate-reply.ts'
 import { ignoredFields } from './ignored-fields.ts'
 import type { RemoteEngineOptions } from './options.ts'
-import { type OwnPrompt, OwnPrompts, type OwnRequest, refuseAsText, sentAsText } from './own-prompts.ts'
+import { losesTokens, type OwnPrompt, OwnPrompts, type OwnRequest, refuseAsText, sentAsText } from './own-prompts.ts'
 import { callHeaders } from './servers/call-headers.ts'
 import { refuseUnreadable } from './servers/check-upstream.ts'
 import { type Discovery, type UpstreamAccess, underTemplate } from './servers/upstream.ts'
@@ -248,11 +248,12 @@ class RemoteEngine implements Engine {
     return adaptRequest(request, { discovery, upstreams: replicas.upstreams, prompts, converter, separatesMedia }, signal)
   }
 
-  /** Renders a conversation as text, for servers that accept nothing else. */
-  #writeOwn({ session, discovery }: OpenSession, request: OwnRequest, signal: AbortSignal): Promise<OwnPrompt> | undefined {
-    const { protocol, chatTemplate } = discovery
-    const isText = protocol === 'completions' || session.prompts.isSentAsText(request)
-    return isText ? session.prompts.write(request, chatTemplate, signal) : undefined
+  /** Renders a conversation as text, for servers that accept nothing else or would drop something. */
+  #writeOwn(open: OpenSession, request: OwnRequest, signal: AbortSignal): Promise<OwnPrompt | undefined> | undefined {
+    const { prompts, replicas } = open.session
+    const { protocol, chatTemplate } = open.discovery
+    if (protocol === 'completions' || prompts.isSentAsText(request)) return prompts.write(request, chatTemplate, signal)
+    return losesTokens(request, replicas.upstreams) ? prompts.tryWrite(request, chatTemplate, signal) : undefined
   }
 
   async #generate(session: Session, prepared: PreparedRequest, sink: ReplySink): Promise<void> {
@@ -326,6 +327,7 @@ class RemoteEngine implements Engine {
         this.#state.current = { type: 'ready' }
     }
     const templates = new TemplateReader()
+    const reportedTokens = () => this.#session?.replicas.discovery?.tokens
     const probe = { profile, protocol, upstreamModel, id, contextLength, templates, followsTemplate }
     return {
       client,
@@ -351,7 +353,7 @@ class RemoteEngine implements Engine {
       }),
       grammars: new GrammarCompiler(),
       templates,
-      prompts: new OwnPrompts({ id, readTemplate, addsBos, toolFormat, reasoningTags, callsInReasoning }),
+      prompts: new OwnPrompts({ id, readTemplate, reportedTokens, addsBos, toolFormat, reasoningTags, callsInReasoning }),
       headersOf: ({ origin, prompt, forwarded }, { endpoint, upstream, trace }) =>
         origin === undefined
           ? {}

@@ -118,6 +118,64 @@ describe.skipIf(harmony === undefined)('a llama-server that cannot read what its
   })
 })
 
+describe('a llama-server drops the log-probabilities of text that its parser holds back', () => {
+  const template = '{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}{{ eos_token }}{% endfor %}[assistant]'
+  const tokens = (...texts: readonly string[]) =>
+    texts.map((token) => ({ token, bytes: [...Buffer.from(token)], logprob: -1, top_logprobs: [] }))
+  const server = async (props: object, firstPiece = 'a') => {
+    const started = await upstream(
+      ({ path }, response) => {
+        if (path === '/tokenize') return void response.end(JSON.stringify({ tokens: [{ id: 1, piece: firstPiece }] }))
+        const logprobs = { content: tokens('Hi', '') }
+        const choice = { index: 0, logprobs, finish_reason: 'stop' }
+        const choices = [path === '/v1/completions' ? { ...choice, text: 'Hi' } : { ...choice, delta: { content: 'Hi' } }]
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        return void response.end(`data: ${JSON.stringify({ choices })}\n\n${doneLine}`)
+      },
+      { ownedBy: 'llamacpp' },
+    )
+    started.get = (path, response) => {
+      if (path === '/props') response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(props))
+      return path === '/props'
+    }
+    return started
+  }
+  const props = { chat_template: template, build_info: 'b1', bos_token: '<s>', eos_token: '</s>' }
+  const conversation = [say('user', 'Hi'), { role: 'assistant', parts: [text('Yes?')] }, say('user', 'Go')] as const
+  const prompt = { type: 'chat', ...plainChat, messages: conversation } as const
+  const tools = [{ name: 'f', parameters: { type: 'object' } }]
+
+  test.each([
+    ['<s>', '[user]Hi</s>[assistant]Yes?</s>[user]Go</s>[assistant]'],
+    ['a', '<s>[user]Hi</s>[assistant]Yes?</s>[user]Go</s>[assistant]'],
+  ])(
+    'a chat that asks for them goes as a text, with the special tokens that the server lacks: it puts %s first',
+    async (first, sent) => {
+      const started = await server(props, first)
+      const { choices } = await answer(engineOver([started]), ask('', { prompt, logprobs: { top: 0 } }))
+      const generation = started.seen.find(({ body }) => body.stream === true)
+      expect(generation).toMatchObject({ path: '/v1/completions', body: { prompt: sent, logprobs: 1 } })
+      // The control token that ends the turn is no part of the text.
+      expect(choices[0]?.tokens?.map((token) => token.text)).toEqual(['Hi'])
+    },
+  )
+
+  test.each([
+    ['has tools', props, { prompt: { ...prompt, tools }, logprobs: { top: 0 } }],
+    ['asks for none', props, { prompt }],
+    ['has an unknown template', { ...props, chat_template: undefined }, { prompt, logprobs: { top: 0 } }],
+    [
+      'has a template that fails here',
+      { ...props, chat_template: '{{ raise_exception("no") }}' },
+      { prompt, logprobs: { top: 0 } },
+    ],
+  ])('a chat that %s goes as one', async (_, told, request) => {
+    const started = await server(told)
+    await answer(engineOver([started]), ask('', request))
+    expect(started.seen.find(({ body }) => body.stream === true)?.path).toBe('/v1/chat/completions')
+  })
+})
+
 /** Takes one system message, at the start. */
 const firstSystem = `{% for m in messages %}{% if m.role == 'system' and not loop.first %}{{ raise_exception('late') }}{% endif %}[{{ m.role }}]{{ m.content }}{% endfor %}`
 const { answer: reply } = droppingUpstream({ conforming: '', prose: 'ok' })

@@ -12,6 +12,8 @@ import { PromptRenderer, type WrittenPrompt } from '../../threads/prompt-rendere
 import { refuseMedia } from '../shared/refuse-media.ts'
 import { templateOf } from '../shared/template-choice.ts'
 import type { SentRequest } from './servers/check-upstream.ts'
+import type { SpecialTokens } from './servers/special-tokens.ts'
+import type { Upstream } from './servers/upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 
 /** A model's chat template, and the facts in its tokenizer's configuration. */
@@ -29,12 +31,14 @@ type Options = FormatSettings & {
   readonly id: string
   /** Reads the model's template. Absent or undefined: the template that the server reports. */
   readonly readTemplate: (() => Promise<OwnTemplate | undefined>) | undefined
+  /** The special tokens of the template that the server reports. */
+  reportedTokens?(): SpecialTokens | undefined
   /** Whether the servers put the BOS token before a prompt. Absent: as the tokenizer does, or else yes. */
   readonly addsBos: boolean | undefined
 }
 
 /** A conversation to render. `endsThought`: the output must not begin inside a thought. */
-export type OwnRequest = RenderRequest & { readonly endsThought?: boolean; readonly id?: string }
+export type OwnRequest = RenderRequest & { readonly endsThought?: boolean } & Partial<Pick<GenerationRequest, 'id' | 'logprobs'>>
 
 /** A conversation as text for `/completions`. */
 export type OwnPrompt = {
@@ -128,6 +132,14 @@ export class OwnPrompts {
     return { chatTemplate: source, ...(name !== undefined && { chatTemplateName: name }) }
   }
 
+  /** As `write`. Undefined if the template is unknown, or refuses the conversation. */
+  async tryWrite(request: OwnRequest, reported: string | undefined, signal: AbortSignal): Promise<OwnPrompt | undefined> {
+    return this.write(request, reported, signal).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'template-failed') return undefined
+      throw error
+    })
+  }
+
   /** Rejects with `model-unavailable` if the model's template cannot be read; the next call reads it again. */
   async ensureRead(): Promise<OwnTemplate | undefined> {
     const { readTemplate } = this.#options
@@ -194,7 +206,8 @@ export class OwnPrompts {
   }
 
   async #templateFor({ prompt }: Pick<RenderRequest, 'prompt'>, reported: string | undefined): Promise<OwnTemplate | undefined> {
-    const own = (await this.ensureRead()) ?? (reported === undefined ? undefined : { source: reported })
+    const tokens = this.#options.reportedTokens?.()
+    const own = (await this.ensureRead()) ?? (reported === undefined ? undefined : { ...tokens, source: reported })
     const named = templateOf(prompt)
     return named?.type === 'named' ? { ...own, source: named.source } : own
   }
@@ -202,6 +215,15 @@ export class OwnPrompts {
   async close(): Promise<void> {
     await this.#renderer.close()
   }
+}
+
+/**
+ * Whether the servers would drop some of the log-probabilities that the request asks for, if they parsed the output themselves. With tools,
+ * they would also constrain the calls.
+ */
+export function losesTokens({ prompt, logprobs }: OwnRequest, upstreams: readonly Upstream[]): boolean {
+  if (logprobs === undefined || prompt.tools.length > 0 || prompt.otherTools !== undefined || hasMedia(prompt)) return false
+  return upstreams.length > 0 && upstreams.every(({ profile }) => profile.dropsHeldTokens === true && profile.protocol === 'chat')
 }
 
 function likeOf({ tools }: RenderRequest['prompt']): 'withTools' | 'withoutTools' {

@@ -10,6 +10,7 @@ import { askForModels, contextLengthOf, isLength, isNamed } from './list-models.
 import { type ProfileName, type Protocol, profileNames } from './profile.ts'
 import { profileIn, protocolOf } from './protocols.ts'
 import { askOfBudgets } from './reasoning-budgets.ts'
+import { readSpecialTokens } from './special-tokens.ts'
 import { type Discovery, isSameServer } from './upstream.ts'
 
 export type ProbeOptions = {
@@ -69,7 +70,10 @@ export async function probeServer(
   const protocol = options.protocol ?? protocolOf(profile)
   const asksOfBudgets = profile === 'llama-server' && protocol === 'chat' && props?.chat_template_caps !== undefined
   const isSame = known !== undefined && isSameServer(known, { ...known, profile, version, model })
-  const abilities = !asksOfBudgets ? {} : isSame ? known.abilities : await askOfBudgets({ client, endpoint, model, signal })
+  const asked = { client, endpoint, model, signal }
+  const abilities = !asksOfBudgets ? {} : isSame ? known.abilities : await askOfBudgets(asked)
+  const hasTokens = profile === 'llama-server' && props !== undefined
+  const tokens = !hasTokens ? undefined : isSame ? known.tokens : await readSpecialTokens(props, asked)
   return {
     profile,
     protocol,
@@ -78,6 +82,7 @@ export async function probeServer(
     contextLength: options.contextLength ?? findContextLength(entry, props),
     outputLength: outputLengthOf(entry),
     chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
+    ...(tokens !== undefined && { tokens }),
     thinkingSwitch: thinking?.thinkingSwitch,
     isThinkingOff: options.followsTemplate === true && thinking?.isOffByDefault === true,
     abilities,

@@ -186,6 +186,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     gbnf: ['grammar'],
     takesOurGrammars: true,
     refusesUnknownSchemas: true,
+    dropsHeldTokens: true,
     leastTop: 1,
     ranksByLogits: true,
     toolChoice: 'no-names',

@@ -6,6 +6,7 @@ import type { Abilities } from './abilities.ts'
 import { type Passage, throughRouter } from './passage.ts'
 import type { Profile, ProfileName, Protocol } from './profile.ts'
 import { profileIn } from './protocols.ts'
+import type { SpecialTokens } from './special-tokens.ts'
 
 type Modalities = { readonly image: boolean; readonly audio: boolean; readonly video?: boolean; readonly file?: boolean }
 
@@ -20,6 +21,8 @@ export type Discovery = {
   readonly contextLength: number | undefined
   readonly outputLength: number | undefined
   readonly chatTemplate: string | undefined
+  /** For its template. Absent if the server does not report them. */
+  readonly tokens?: SpecialTokens
   readonly thinkingSwitch: ThinkingSwitch | undefined
   /** Switch thinking off for requests that leave it open. */
   readonly isThinkingOff?: boolean

@@ -229,8 +229,11 @@ export class ChoiceReader {
   #readTokens({ logprobs, text, tokenId }: WireChoice): readonly GeneratedToken[] {
     const wanted = this.#context.request.logprobs
     if (wanted === undefined) return []
-    return readLogprobs(logprobs, { text, id: tokenId }).map((token) =>
-      token.top.length > wanted.top ? { ...token, top: token.top.slice(0, wanted.top) } : token,
+    return (
+      readLogprobs(logprobs, { text, id: tokenId })
+        // A control token that the server does not show, such as the end of the turn.
+        .filter(({ bytes }) => bytes.length > 0)
+        .map((token) => (token.top.length > wanted.top ? { ...token, top: token.top.slice(0, wanted.top) } : token))
     )
   }
 
