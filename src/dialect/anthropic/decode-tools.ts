@@ -1,7 +1,7 @@
 import type { FunctionTool, ToolChoice } from '../../contract/request.ts'
-import { leftOut, notRunHere } from '../wire/hosted-tools.ts'
 import { invalid } from '../wire/invalid.ts'
 import { preview } from '../wire/preview.ts'
+import { leftOut, notRunHere } from '../wire/server-tools/hosted-tools.ts'
 import { clientTool } from './client-tools.ts'
 import { type Available, HostedTools } from './hosted-tools.ts'
 import type { CountWire, MessageWire, WireTool } from './schema.ts'

@@ -1,7 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { McpServerUse, ToolUse, WebTerms } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
-import { readSites, readUserPlace } from '../wire/web-terms.ts'
+import { readSites, readUserPlace } from '../wire/server-tools/web-terms.ts'
 import type { CountWire, WireTool } from './schema.ts'
 
 /** Names of the server's tools and MCP servers that the caller may use; absent: none. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { AppError } from '../../contract/errors.ts'
-import type { SiteRules } from '../../contract/request.ts'
-import { preview } from './preview.ts'
+import { AppError } from '../../../contract/errors.ts'
+import type { SiteRules } from '../../../contract/request.ts'
+import { preview } from '../preview.ts'
 
 /** A host, with or without the beginning of a path. */
 const site = /^(?=.{1,253}(\/|$))[a-z\d]([a-z\d-]*[a-z\d])?(\.[a-z\d]([a-z\d-]*[a-z\d])?)*(\/[^\s"'()]*)?$/i

@@ -1,5 +1,5 @@
-import { AppError } from '../../contract/errors.ts'
-import { preview } from './preview.ts'
+import { AppError } from '../../../contract/errors.ts'
+import { preview } from '../preview.ts'
 
 /** The failure for a tool that the protocol's vendor runs, and that the caller relies on. */
 export function notRunHere(type: string, path: string): AppError {
