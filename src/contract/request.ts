@@ -144,6 +144,8 @@ export type ToolUse = {
   /** Answers to the calls that wait for approval at the end of the conversation. */
   readonly approvals?: readonly ToolApproval[]
   readonly web?: WebTerms
+  /** The reply shows the tools of `mcpServers`, or why one has none; without it, such a request fails. */
+  readonly showsServers?: true
   /** The reply does not show calls and their results, so later requests cannot contain them. */
   readonly hidesCalls?: true
 }

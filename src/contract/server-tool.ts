@@ -67,6 +67,8 @@ export type ToolListing = {
   readonly absent: readonly AbsentTool[]
   /** Names of MCP servers that were not asked because the wish does not name them. */
   readonly others?: readonly string[]
+  /** Hosts, including subdomains, where a request of the caller may name MCP servers of its own. */
+  readonly hostsForRequests?: readonly string[]
   /** Ends what was begun for this wish alone; call it when its tools are no longer used. The wish's signal has the same effect. */
   end?(): Promise<void>
 }

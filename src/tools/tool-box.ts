@@ -33,7 +33,9 @@ export class SourceToolBox implements ToolBox {
       else absent.push({ name: tool.name, why })
     }
     const others = listings.flatMap((listing) => listing.others ?? [])
-    return { tools, absent, others, end: async () => void (await Promise.all(listings.map((listing) => listing.end?.()))) }
+    const hostsForRequests = listings.flatMap((listing) => listing.hostsForRequests ?? [])
+    const end = async () => void (await Promise.all(listings.map((listing) => listing.end?.())))
+    return { tools, absent, others, hostsForRequests, end }
   }
 
   /** If one source refuses the wish, what the others began for it is ended. */

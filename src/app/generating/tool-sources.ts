@@ -19,11 +19,10 @@ export function createWebTools({ tools, media }: Config, env: Environment): Tool
   return createWebSearch({ service: { kind, url, apiKey }, results, guard: guardOf(media), missing })
 }
 
-/** MCP servers; undefined if none are configured, and requests may not name any. */
-export function createMcpSource({ tools, media }: Config, { env, log, onLine }: McpReports): ToolSource | undefined {
+/** MCP servers: those of the configuration, and those that requests name, which it refuses where they may not. */
+export function createMcpSource({ tools, media }: Config, { env, log, onLine }: McpReports): ToolSource {
   const { mcp, allowRequestServers } = tools
   const servers = new Map(Object.entries(mcp).map(([label, server]) => [label, configured(label, server, env)] as const))
-  if (servers.size === 0 && allowRequestServers.length === 0) return undefined
   return createMcpTools({
     servers,
     allowedHosts: allowRequestServers,

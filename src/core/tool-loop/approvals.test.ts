@@ -218,7 +218,7 @@ describe('tools that a request names', () => {
   })
 
   test('the tools of an MCP server are listed at the beginning of the reply', async () => {
-    const { events } = await offered({ names: [], mcpServers: [{ label: 'github' }, { label: 'broken' }] })
+    const { events } = await offered({ names: [], showsServers: true, mcpServers: [{ label: 'github' }, { label: 'broken' }] })
     expect(events.slice(0, 3)).toMatchObject([
       { type: 'start' },
       { type: 'mcp-tools', server: 'github', tools: [{ name: 'a' }, { name: 'b' }] },
@@ -226,10 +226,18 @@ describe('tools that a request names', () => {
     ])
   })
 
+  test('an MCP server that lists no tools fails the request where the reply cannot show it', async () => {
+    await expect(offered({ names: [], mcpServers: [{ label: 'github' }, { label: 'broken' }] })).rejects.toMatchObject({
+      code: 'upstream-failed',
+      message: expect.stringContaining('did not list its tools: it does not answer'),
+      at: ['toolUse', 'mcpServers', 1, 'url'],
+    })
+  })
+
   test('the tools of an MCP server that the conversation lists are not listed again, unless the list is lost', async () => {
     const isListed = true as const
     const mcpServers = ['github', 'broken'].map((label) => ({ label, isListed }))
-    const { events } = await offered({ names: [], mcpServers })
+    const { events } = await offered({ names: [], showsServers: true, mcpServers })
     const listed = events.flatMap((event) => (event.type === 'mcp-tools' ? [event.server] : []))
     expect(listed).toEqual(['broken'])
   })

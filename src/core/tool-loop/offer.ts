@@ -33,6 +33,7 @@ export function chooseTools(use: ToolUse, listing: ToolListing, declared: readon
       throw unknownServer(server, listing, index)
     for (const tool of found) add(tool)
     const error = found.length === 0 ? why : undefined
+    if (error !== undefined && use.showsServers !== true) throw unlisted(server, error, index)
     if (server.isListed === true && error === undefined) return []
     const listed = found.map(({ name, mcp, description, parameters }) => ({ name: mcp?.name ?? name, description, parameters }))
     const shown = { type: 'mcp-tools' as const, choice: 0, server: server.label, tools: listed }
@@ -76,6 +77,11 @@ function unknownServer({ label }: McpServerUse, { tools }: ToolListing, index: n
   const labels = [...new Set(tools.flatMap(({ mcp }) => (mcp === undefined ? [] : [mcp.server])))]
   const there = labels.length === 0 ? 'there are none' : `there are: ${labels.join(', ')}`
   return new AppError('invalid-request', `${field(...at)}: '${label}' is not an MCP server of this server; ${there}`, { at })
+}
+
+function unlisted({ label }: McpServerUse, why: string, index: number): AppError {
+  const at = ['toolUse', 'mcpServers', index, 'url']
+  return new AppError('upstream-failed', `the MCP server '${label}' (${field(...at)}) did not list its tools: ${why}`, { at })
 }
 
 /** Adds the request's own terms for approvals to the operator's. */

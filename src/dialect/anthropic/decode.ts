@@ -14,6 +14,7 @@ import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { compactJson, losesDigits, objectTexts } from '../wire/json/exact-json.ts'
 import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
+import { nameInMcpServer } from '../wire/server-tools/mcp-servers.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { type ConversationSources, decodeMessages } from './decode-messages.ts'
@@ -215,8 +216,7 @@ function nameMessageField(wire: object, { path, paths, tools }: Named): string {
     return `tools[${tools.indices[index] ?? index}]${name === undefined ? '' : `.${name}`}${formatRest(inside)}`
   }
   if (root === 'toolUse' && second === 'mcpServers' && typeof index === 'number') {
-    const field = path[3] === 'url' || path[3] === 'label' ? `.${path[3] === 'url' ? 'url' : 'name'}` : ''
-    return (tools.hosted.pathOf(index) ?? 'mcp_servers') + field
+    return nameInMcpServer(tools.hosted.pathOf(index), path)
   }
   if (root === 'toolUse') return second === 'sessionId' ? 'container' : 'tools'
   return nameField(names, wire, path)

@@ -212,11 +212,3 @@ describe('a call of a tool of the server', () => {
     expect(ignored).toEqual([])
   })
 })
-
-test('an MCP server that does not list its tools fails the reply', () => {
-  const encoder = createMessageEncoder(style)
-  encoder.encode(start)
-  const event = { type: 'mcp-tools', choice: 0, server: 'docs', tools: [], error: 'refused' } as const
-  expect(() => encoder.encode(event)).toThrow(expect.objectContaining({ code: 'upstream-failed' }))
-  expect(encoder.encode({ ...event, error: undefined } as never)).toBe('')
-})

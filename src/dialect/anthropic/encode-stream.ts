@@ -3,7 +3,7 @@ import type { EventOf, ServerToolCall, StartEvent } from '../../contract/event.t
 import { unreadableCall } from '../wire/call-input.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
 import { encodeStream } from '../wire/stream/encode-stream.ts'
-import { encodeCall, encodeCitation, encodeHead, encodeStop, encodeUsage, type ReplyStyle, sign, unreachable } from './encode.ts'
+import { encodeCall, encodeCitation, encodeHead, encodeStop, encodeUsage, type ReplyStyle, sign } from './encode.ts'
 import { encodeOutcome, encodeServerCall, ServerToolCount } from './encode-server-tools.ts'
 import { encodeAnthropicError } from './errors.ts'
 
@@ -47,10 +47,6 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
       // The client would fail to read them, without a reason.
       if (state === 'unparseable') throw unreadableCall(called)
       return close()
-    },
-    'mcp-tools': ({ server, error }) => {
-      if (error !== undefined) throw unreachable(server, error)
-      return ''
     },
     'server-tool-start': ({ call }) => {
       running = call

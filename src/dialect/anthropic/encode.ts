@@ -1,4 +1,3 @@
-import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, StartEvent, Usage } from '../../contract/event.ts'
 import type { Annotation, JsonObject, ReasoningPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult, ReplyPart } from '../../contract/result.ts'
@@ -112,20 +111,13 @@ function encodePart(part: ReplyPart, style: ReplyStyle): readonly ContentBlock[]
       const begun = encodeServerCall(call, call.arguments)
       return outcome === undefined ? [begun] : [begun, encodeOutcome(call, outcome, style)]
     }
-    case 'mcp-tools':
-      if (part.error !== undefined) throw unreachable(part.server, part.error)
-      return []
     // Models do not draw, and callers are not asked.
+    case 'mcp-tools':
     case 'tool-result':
     case 'media':
     case 'approval-request':
       return []
   }
-}
-
-/** The protocol has no other place for the failure of a server's tools. */
-export function unreachable(server: string, error: string): AppError {
-  return new AppError('upstream-failed', `the MCP server '${server}' did not list its tools: ${error}`)
 }
 
 /** The signature of reasoning: the text itself and the upstream's data about it, sealed. */

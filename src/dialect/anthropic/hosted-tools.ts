@@ -1,6 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { McpServerUse, ToolUse, WebTerms } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
+import { readMcpServers } from '../wire/server-tools/mcp-servers.ts'
 import { readSites, readUserPlace } from '../wire/server-tools/web-terms.ts'
 import type { CountWire, WireTool } from './schema.ts'
 
@@ -38,16 +39,8 @@ export class HostedTools {
 
   /** Throws if the server has no tools for this caller. */
   addServers(servers: CountWire['mcp_servers']): void {
-    for (const [index, server] of (servers ?? []).entries()) {
-      const { name, url, authorization_token: token, tool_configuration: configuration } = server
-      const path = `mcp_servers[${index}]`
-      if (this.#available === undefined) throw noServers(path)
-      if (configuration?.enabled === false) continue
-      const allowedTools = configuration?.allowed_tools ?? undefined
-      const headers = typeof token === 'string' && { headers: { authorization: `Bearer ${token}` } }
-      const address = typeof url === 'string' && { url, ...headers }
-      this.#addServer({ label: name, ...address, ...(allowedTools !== undefined && { allowedTools }) }, path)
-    }
+    if (this.#available === undefined && (servers ?? []).length > 0) throw noServers('mcp_servers[0]')
+    for (const { use, path } of readMcpServers(servers)) this.#addServer(use, path)
   }
 
   /** Whether the server has this tool. Throws if it does, but cannot honour its settings. */
@@ -105,9 +98,6 @@ export class HostedTools {
     if (url === undefined && this.#available?.has(label) !== true) {
       const message = `${param} ${preview(label)} is not an MCP server of this server: send one that it has, or its url`
       throw new AppError('invalid-request', message, { param })
-    }
-    if (this.#servers.some((known) => known.label === label)) {
-      throw new AppError('invalid-request', `${param} ${preview(label)} is declared twice: names must differ`, { param })
     }
     this.#servers.push(server)
     this.#paths.push(path)

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { cancelShape } from '../wire/cancel-keys.ts'
 import { dictionary, jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { jsonSchema } from '../wire/json-schema.ts'
+import { mcpServers } from '../wire/server-tools/mcp-servers.ts'
 import {
   above,
   absentIfEmpty,
@@ -183,18 +184,6 @@ const outputConfig = looseObject({ effort: text, format: absentIfEmpty(outputFor
 const contextManagement = openObject({ edits: list(looseObject({ type: z.string(), keep: z.unknown().optional() })).nullish() })
 const metadata = looseObject({ user_id: text })
 
-const mcpServer = looseObject({
-  type: z.literal('url').optional(),
-  name: nonEmptyText,
-  /** Absent: a server that the operator has configured. */
-  url: nonEmptyText.nullish(),
-  authorization_token: text,
-  tool_configuration: looseObject({
-    enabled: flag,
-    allowed_tools: list(nonEmptyText, { error: 'an array of names' }).nullish(),
-  }).nullish(),
-})
-
 /** The fields that a count and a message share. */
 const promptShape = {
   model: nonEmptyText,
@@ -202,7 +191,7 @@ const promptShape = {
   system: z.union([z.string(), list(textBlock, { error: 'an array of text blocks' })]).nullish(),
   tools: list(tool).nullish(),
   tool_choice: toolChoice.nullish(),
-  mcp_servers: list(mcpServer, { error: 'an array of MCP servers' }).nullish(),
+  mcp_servers: mcpServers.nullish(),
   thinking: thinking.nullish(),
   output_config: outputConfig.nullish(),
   /** The earlier name of `output_config.format`. */

@@ -87,6 +87,7 @@ const toolUse = object<ToolUse>(
     sessionId: nonEmptyText,
     approvals: list(object<ToolApproval>({ callId: nonEmptyText, isApproved: z.boolean() }, { reason: text })),
     web: object<WebTerms>({}, { searches: sites, pages: sites, userPlace: text }),
+    showsServers: yes,
     hidesCalls: yes,
   },
 )

@@ -10,6 +10,7 @@ import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { decodeProgress } from '../openai/times/running-fields.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
+import { readMcpServers } from '../wire/server-tools/mcp-servers.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { decodeMessages } from './decode-messages.ts'
@@ -117,7 +118,8 @@ const unlimited = 9999
 
 /** The server tools that a request enables; undefined: none. Throws for tools of the client beside them. */
 function decodeToolUse(wire: ChatWire): ToolUse | undefined {
-  if (wire.enable_tools !== true || wire.enabled_tools?.length === 0) return undefined
+  const servers = readMcpServers(wire.mcp_servers).map(({ use }) => use)
+  if (wire.enable_tools !== true || (wire.enabled_tools?.length === 0 && servers.length === 0)) return undefined
   const declared = (['tools', 'functions'] as const).find((name) => (wire[name] ?? []).length > 0)
   if (declared !== undefined) {
     const message =
@@ -130,6 +132,7 @@ function decodeToolUse(wire: ChatWire): ToolUse | undefined {
   return {
     ...plain,
     ...(wire.enabled_tools !== undefined && wire.enabled_tools !== null && { names: [...new Set(wire.enabled_tools)] }),
+    ...(servers.length > 0 && { mcpServers: servers }),
     maxTurns: limitOf(wire.max_tool_calls_per_message) ?? maxTurns,
     ...(timeoutSeconds !== undefined && timeoutSeconds !== null && { timeoutMs: (limitOf(timeoutSeconds) ?? 0) * 1000 }),
     heals: wire.auto_heal_tool_calls ?? true,

@@ -53,6 +53,7 @@ const samples: Readonly<Record<string, unknown>> = {
   response_prefix: 'Sure',
   template_vars: { a: 1 },
   thinking: { type: 'enabled' },
+  mcp_servers: [{ name: 'a', url: 'https://a.example/mcp' }],
   permission_mode: 'ask',
   confirm_tool_calls: true,
 }
@@ -67,6 +68,7 @@ const companions: Readonly<Record<string, object>> = {
   continue_assistant_turn: { messages: [{ role: 'assistant', content: 'Sure' }] },
   continue_final_message: { messages: [{ role: 'assistant', content: 'Sure' }] },
   enabled_tools: { enable_tools: true },
+  mcp_servers: { enable_tools: true },
   auto_heal_tool_calls: { enable_tools: true },
   max_tool_calls_per_message: { enable_tools: true },
   tool_call_timeout: { enable_tools: true },

@@ -120,6 +120,11 @@ const toolUseFields: readonly Field[] = [
     ignores: isUnused,
   }),
   used(
+    'mcp_servers',
+    "with `enable_tools`: servers whose tools run here, as in Anthropic's Messages (`name`, `url`, `authorization_token`, `tool_configuration`), where the operator allows their hosts",
+    { ignores: isUnused },
+  ),
+  used(
     'auto_heal_tool_calls',
     "false: arguments that are not what the schema of a tool of the server says reach it as they are, and calls of the client's tools that " +
       'another server leaves in its text stay text',

@@ -3,6 +3,7 @@ import { budgetMessageSpellings, budgetSpellings } from '../openai/common-fields
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
+import { nameInMcpServer, readMcpServers } from '../wire/server-tools/mcp-servers.ts'
 import type { ChatWire } from './schema.ts'
 
 const chatNames: FieldNames = {
@@ -35,6 +36,9 @@ type Named = {
 export function nameChatField(wire: ChatWire, { path, outputField, paths }: Named): string {
   const [root, second, index] = path
   if (root === 'output') return nameOutput(outputField, path)
+  if (root === 'toolUse' && second === 'mcpServers') {
+    return nameInMcpServer(readMcpServers(wire.mcp_servers)[Number(index)]?.path, path)
+  }
   const message = nameMessage(wire, paths, path)
   if (message !== undefined) return message
   if (root === 'prompt' && second === 'tools' && typeof index === 'number') {

@@ -3,6 +3,7 @@ import { commonShape } from '../openai/common-schema.ts'
 import { chatServerShape } from '../openai/server-fields.ts'
 import { runningShape } from '../openai/times/running-fields.ts'
 import { dictionary, jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
+import { mcpServers } from '../wire/server-tools/mcp-servers.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text, unlimitedOr } from '../wire/wire-types.ts'
 import { wireMessage } from './message-schema.ts'
 import { tool, toolChoice, toolFunction, toolFunctionChoice } from './tool-schema.ts'
@@ -31,6 +32,7 @@ const thinkingObject = looseObject({
 const toolUseShape = {
   enable_tools: flag,
   enabled_tools: list(nonEmptyText, { error: 'an array of names of tools' }).nullish(),
+  mcp_servers: mcpServers.nullish(),
   auto_heal_tool_calls: flag,
   max_tool_calls_per_message: integerFrom(0),
   tool_call_timeout: integerFrom(1),

@@ -219,7 +219,15 @@ function decodeToolUse(wire: ResponseWire, using: Using): Pick<GenerationRequest
     const servers = mcpServers?.map((server) => (listed.has(server.label) ? { ...server, isListed: true as const } : server))
     const all = { ...use, ...(servers !== undefined && { mcpServers: servers }) }
     return {
-      toolUse: { ...plainToolUse, ...all, ...limited, sessionId: container, asks: terms?.asks ?? 'by-ending', ...answered },
+      toolUse: {
+        ...plainToolUse,
+        showsServers: true,
+        ...all,
+        ...limited,
+        sessionId: container,
+        asks: terms?.asks ?? 'by-ending',
+        ...answered,
+      },
     }
   }
   if (approvals.length === 0) return {}

@@ -225,6 +225,7 @@ export const serverTools = object({
     }),
   ),
   absent: list(object({ name: text, why: text })),
+  own_server_hosts: list(text),
 })
 
 /** The file of a model, and the memory that a load takes. */

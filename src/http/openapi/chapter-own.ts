@@ -11,6 +11,7 @@ import {
   usageSchema,
 } from '../../dialect/own/queries.ts'
 import * as reply from '../../dialect/own/replies.ts'
+import { ownServersFields, ownServersSchema } from '../../dialect/own/tools.ts'
 import { drainFields } from '../../dialect/replicas/fields.ts'
 import { drainSchema } from '../../dialect/replicas/requests.ts'
 import { cancelShape } from '../../dialect/wire/cancel-keys.ts'
@@ -86,8 +87,15 @@ export const own: Chapter = {
     },
     'GET /api/tools': {
       title:
-        'The tools that the server runs for the key, for `enabled_tools`; `absent`: tools and MCP servers that cannot be used now',
+        'The tools that the server runs for the key, for `enabled_tools`; `absent`: tools and MCP servers that cannot be used now; ' +
+        '`own_server_hosts`: where its requests may name MCP servers of their own',
       reply: reply.serverTools,
+    },
+    'POST /api/tools': {
+      title: 'The tools of MCP servers that a request would name',
+      body: { name: 'OwnServers', schema: ownServersSchema, fields: ownServersFields },
+      reply: reply.serverTools,
+      example: { mcp_servers: [{ name: 'own', url: 'https://mcp.example.com/mcp' }] },
     },
     'GET /api/model-file': {
       title: 'The file of a model on this machine, and the memory that a load with these settings takes',

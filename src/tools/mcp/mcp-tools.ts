@@ -83,6 +83,7 @@ export function createMcpTools({ servers, allowedHosts, guard, limits, onLine, o
       tools: listings.flatMap(({ tools }) => tools),
       absent: listings.flatMap(({ absent }) => absent),
       others,
+      hostsForRequests: principal.tools === undefined ? allowedHosts : [],
       ...(own.length > 0 && { end }),
     }
   }

@@ -185,7 +185,7 @@ describe('a slow server', () => {
     const limits = { startMs: 60_000, soonMs: 50 }
     start('late', {}, { limits, onFailure: (_, why) => failures.push(why) })
     const all = () => source?.list({ principal, mcpServers: [], signal: new AbortController().signal })
-    expect(await all()).toEqual({
+    expect(await all()).toMatchObject({
       tools: [],
       absent: [
         { name: 'test', why: expect.stringContaining('has not answered within 0.05 s; it is being asked, for later requests') },
@@ -203,7 +203,7 @@ describe('a slow server', () => {
     start('family')
     const signal = new AbortController().signal
     const listing = await source?.list({ principal, names: ['web_search', 'testing__x'], mcpServers: [], signal })
-    expect(listing).toEqual({ tools: [], absent: [], others: ['test'] })
+    expect(listing).toMatchObject({ tools: [], absent: [], others: ['test'] })
     expect(existsSync(join(folder, 'pids'))).toBe(false)
   })
 })

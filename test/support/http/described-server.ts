@@ -42,6 +42,8 @@ export const refused: Readonly<Record<string, number>> = {
   'GET /api/v1/models/download/status/{job}': 404,
   // Only this machine can reach it, so it has no keys.
   'POST /api/keys': 409,
+  // No host is allowed.
+  'POST /api/tools': 400,
   'DELETE /api/keys/{id}': 404,
 }
 

@@ -159,6 +159,27 @@ export const chatTexts = {
     gone: 'This server does not have it.',
     askAgain: 'Ask for the tools again',
     replaceOwn: 'Answers with these have none of the tools above.',
+    own: {
+      add: 'Add an MCP server',
+      change: 'Change',
+      remove: 'Remove',
+      changeOf: (name: string) => `Change ${plainName(name)}`,
+      name: 'Name',
+      nameHint: "Letters, digits, '_' and '-', at most 32, without '__'",
+      url: 'Address',
+      allowed: (hosts: readonly string[]) =>
+        `The server that you chat with calls it, at these hosts and below: ${hosts.join(', ')}`,
+      token: 'Token, if it wants one',
+      tokenHint: 'It is forgotten when the tab is closed.',
+      tokenEnded: 'Its token ended with the tab: change it, and enter the token again.',
+      isTaken: (name: string) => `There is one called ${plainName(name)}: use another name.`,
+      noTools: 'It has no tools.',
+      connect: 'Connect',
+      asking: 'Connecting …',
+      notAllowed: 'This server, or your key, allows only the MCP servers of its configuration.',
+      operatorSets:
+        'Its operator can allow hosts for servers of your own in tools.allowRequestServers; keys that are limited to some tools have none.',
+    },
   },
   cut: (limit: number | undefined) =>
     limit === undefined ? 'ended at a limit of the server or of the context' : `ended at the limit of ${plural(limit, 'token')}`,

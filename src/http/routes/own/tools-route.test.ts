@@ -61,6 +61,7 @@ test('the tools of the server are listed for a key, with those that are absent',
       },
     ],
     absent,
+    own_server_hosts: [],
   })
 })
 
@@ -71,5 +72,5 @@ test('a key sees nothing of what it may not use', async () => {
 })
 
 test('a server without tools has an empty list', async () => {
-  expect(await ask({ scopes: ['tools'] }, {})).toEqual({ status: 200, tools: [], absent: [] })
+  expect(await ask({ scopes: ['tools'] }, {})).toEqual({ status: 200, tools: [], absent: [], own_server_hosts: [] })
 })

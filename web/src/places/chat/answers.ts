@@ -6,6 +6,7 @@ import { newId } from './ids.ts'
 import { change, listenToRunning, readAgain, whenKept } from './library.ts'
 import { readModels } from './models.ts'
 import { chatBody, readable, serverToolFields } from './request.ts'
+import { wireServers } from './tools/own-servers.ts'
 
 export type Running = {
   readonly conversation: Signal<Conversation>
@@ -127,7 +128,7 @@ function ask(conversation: Conversation, message: Message, { path, continues, st
     cancel_id: streamId,
     stream_options: { include_usage: true },
     return_progress: true,
-    ...(hasTools && serverToolFields(settings, conversation.id)),
+    ...(hasTools && serverToolFields(settings, conversation.id, wireServers(settings.serverTools?.names ?? []))),
   }
   // The first route also streams the work of server tools.
   return send(hasTools ? 'api/inference/chat/completions' : 'v1/chat/completions', {

@@ -42,12 +42,23 @@ export function chatBody(
   }
 }
 
-/** Further fields of a chat completion for the server's tools, which replace the client's. */
-export function serverToolFields({ serverTools }: Settings, sessionId: string) {
+/** An MCP server of the person, with its token. */
+export type WireServer = {
+  readonly type: 'url'
+  readonly name: string
+  readonly url: string
+  readonly authorization_token?: string
+  readonly tool_configuration?: { readonly allowed_tools: readonly string[] }
+}
+
+/** Further fields of a chat completion for the server's tools, which replace the client's. `own`: MCP servers of the person, with some or all of their tools. */
+export function serverToolFields({ serverTools }: Settings, sessionId: string, own: readonly WireServer[] = []) {
+  const isOwn = (name: string) => own.some((server) => name === server.name || name.startsWith(`${server.name}__`))
   return {
     tools: undefined,
     enable_tools: true,
-    enabled_tools: serverTools?.names ?? [],
+    enabled_tools: (serverTools?.names ?? []).filter((name) => !isOwn(name)),
+    ...(own.length > 0 && { mcp_servers: own }),
     permission_mode: serverTools?.asks === true ? 'ask' : 'auto',
     session_id: sessionId,
   }

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../../../api/client.ts'
 import { returns } from '../../../api/connection.ts'
@@ -7,6 +8,8 @@ import { plainName } from '../../../ui/names.ts'
 import { plural } from '../../../ui/numbers.ts'
 import { Failure, Waiting } from '../../../ui/states.tsx'
 import type { Settings } from '../conversation.ts'
+import { askServers, type OwnServer, ownServers, removeServer } from './own-servers.ts'
+import { ServerDialog } from './server-dialog.tsx'
 import { type Choice, choicesOf, type ListedTool, partOf, type ToolList, withChoice, withTool } from './tool-choice.ts'
 
 const texts = chatTexts.serverTools
@@ -21,6 +24,7 @@ export function ServerTools({ settings, onChange }: ServerToolsProps) {
   const [listed, setListed] = useState<ToolList>()
   const [problem, setProblem] = useState<unknown>()
   const [asked, setAsked] = useState(0)
+  const [dialog, setDialog] = useState<{ readonly server?: OwnServer }>()
   const { names, asks = false } = settings.serverTools ?? { names: [] }
   // Asked again after each click, and when the server is back.
   useEffect(() => {
@@ -28,11 +32,22 @@ export function ServerTools({ settings, onChange }: ServerToolsProps) {
     setListed(undefined)
     const leaving = new AbortController()
     const { signal } = leaving
-    call<ToolList>('api/tools', { signal }).then(setListed, (error) => {
-      if (!signal.aborted) setProblem(error)
-    })
+    Promise.all([call<ToolList>('api/tools', { signal }), askServers(signal)]).then(
+      ([{ own_server_hosts, ...all }, own]) => {
+        if (signal.aborted) return
+        const every = [all, ...own]
+        setListed({
+          tools: every.flatMap(({ tools }) => tools),
+          absent: every.flatMap(({ absent }) => absent),
+          own_server_hosts,
+        })
+      },
+      (error) => {
+        if (!signal.aborted) setProblem(error)
+      },
+    )
     return () => leaving.abort()
-  }, [asked, returns.value])
+  }, [asked, returns.value, ownServers.value])
   const set = (next: readonly string[]) => onChange({ names: next, asks })
   const again = () => setAsked(asked + 1)
   const choices = listed === undefined ? [] : choicesOf(listed, names)
@@ -44,8 +59,24 @@ export function ServerTools({ settings, onChange }: ServerToolsProps) {
       {listed !== undefined && choices.length === 0 && <p class="small muted">{texts.none}</p>}
       {names.length > 0 && settings.tools !== '' && <p class="small muted">{texts.replaceOwn}</p>}
       {choices.map((choice) => (
-        <ChoiceFields key={choice.name} choice={choice} names={names} onNames={set} />
+        <ChoiceFields key={choice.name} choice={choice} names={names} onNames={set}>
+          <OwnServerActs
+            server={ownServers.value.find(({ name }) => name === choice.name)}
+            onChange={setDialog}
+            onRemoved={() => set(withChoice(names, choice, false))}
+          />
+        </ChoiceFields>
       ))}
+      {listed !== undefined && <Button onClick={() => setDialog({})}>{texts.own.add}</Button>}
+      {listed !== undefined && dialog !== undefined && (
+        <ServerDialog
+          {...dialog}
+          hosts={listed.own_server_hosts}
+          taken={choices.flatMap(({ name }) => (name === dialog.server?.name ? [] : [name]))}
+          onSaved={(name) => set([...names.filter((each) => each !== name && !each.startsWith(`${name}__`)), name])}
+          onClose={() => setDialog(undefined)}
+        />
+      )}
       {listed !== undefined && listed.absent.length > 0 && <Button onClick={again}>{texts.askAgain}</Button>}
       {choices.length > 0 && (
         <label class="check">
@@ -57,13 +88,39 @@ export function ServerTools({ settings, onChange }: ServerToolsProps) {
   )
 }
 
+type OwnServerActsProps = {
+  readonly server: OwnServer | undefined
+  readonly onChange: (dialog: { readonly server: OwnServer }) => void
+  readonly onRemoved: () => void
+}
+
+function OwnServerActs({ server, onChange, onRemoved }: OwnServerActsProps) {
+  if (server === undefined) return null
+  const { name } = server
+  const remove = () => {
+    removeServer(name)
+    onRemoved()
+  }
+  return (
+    <div class="row tool-acts">
+      <Button of={name} onClick={() => onChange({ server })}>
+        {texts.own.change}
+      </Button>
+      <Button of={name} onClick={remove}>
+        {texts.own.remove}
+      </Button>
+    </div>
+  )
+}
+
 type ChoiceProps = {
   readonly choice: Choice
   readonly names: readonly string[]
   readonly onNames: (names: readonly string[]) => void
+  readonly children: ComponentChildren
 }
 
-function ChoiceFields({ choice, names, onNames }: ChoiceProps) {
+function ChoiceFields({ choice, names, onNames, children }: ChoiceProps) {
   const { name, tool, tools, problems } = choice
   const part = partOf(choice, names)
   const isThere = tool !== undefined || tools.length > 0
@@ -103,6 +160,7 @@ function ChoiceFields({ choice, names, onNames }: ChoiceProps) {
           ))}
         </details>
       )}
+      {children}
     </div>
   )
 }

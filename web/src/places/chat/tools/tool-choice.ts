@@ -10,6 +10,8 @@ export type ListedTool = {
 export type ToolList = {
   readonly tools: readonly ListedTool[]
   readonly absent: readonly { readonly name: string; readonly why: string }[]
+  /** The hosts where MCP servers of one's own may be. */
+  readonly own_server_hosts: readonly string[]
 }
 
 /** A switch of a conversation: a tool, or an MCP server with its tools. */
@@ -24,7 +26,7 @@ export type Choice = {
 }
 
 /** The choices, with `names` that are switched on and no longer there: they have neither a tool nor tools. */
-export function choicesOf({ tools, absent }: ToolList, names: readonly string[]): readonly Choice[] {
+export function choicesOf({ tools, absent }: Pick<ToolList, 'tools' | 'absent'>, names: readonly string[]): readonly Choice[] {
   const labels = new Set(tools.flatMap(({ server, name }) => server ?? name))
   const known = new Set(tools.map(({ name }) => name))
   const all = new Set([...labels, ...absent.map(({ name }) => name), ...names.filter((name) => !known.has(name))])
