@@ -7,6 +7,7 @@ import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { refill } from '../../support/page/refill.ts'
 import { startHub } from '../../support/upstream/hub.ts'
 
 type ListedModel = { readonly id: string; readonly slots: number; readonly state: string }
@@ -70,12 +71,7 @@ describe.skipIf(browserPath === undefined)(`adding a model in the page, in a bro
     const [path = ''] = (await readdir(join(app.home, 'models'), { recursive: true })).filter((name) => name.endsWith('.gguf'))
     await file.getByText(join(app.home, 'models', path)).waitFor()
     await file.getByText('hf:bartowski/Qwen_Qwen3-1.7B-GGUF').waitFor()
-    // In browsers without Playwright's patches, `fill` adds to what a field of numbers holds.
-    const type = async (label: string, digits: string) => {
-      const field = file.getByLabel(label)
-      await field.evaluate((input) => Object.assign(input, { value: '' }).dispatchEvent(new Event('input', { bubbles: true })))
-      await field.fill(digits)
-    }
+    const type = (label: string, digits: string) => refill(file.getByLabel(label), digits)
     const need = () => file.getByText(/^needs about /).textContent()
     const before = await need()
     await type('Slots', '3')

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { browserPath, hint, lacks } from '../../support/page/open-page.ts'
+import { refill } from '../../support/page/refill.ts'
 import { useScriptedPage } from '../../support/page/scripted-page.ts'
 
 describe.skipIf(browserPath === undefined)(`what a person does with conversations, in a browser${hint}`, () => {
@@ -43,7 +44,7 @@ describe.skipIf(browserPath === undefined)(`what a person does with conversation
     await inside.waitFor()
     expect(await findBarriers(page)).toEqual([])
     await about(page, 'second').click()
-    await page.getByRole('combobox', { name: 'Folder' }).fill('')
+    await refill(page.getByRole('combobox', { name: 'Folder' }), '')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await expect.poll(() => page.getByText('Work (1)').count()).toBe(0)
     await close()
@@ -100,7 +101,7 @@ describe.skipIf(browserPath === undefined)(`what a person does with conversation
     await page.getByRole('button', { name: 'Save as preset' }).click()
     await page.getByLabel('For new chats').check()
     expect(await findBarriers(page)).toEqual([])
-    await page.getByLabel('System prompt').fill('')
+    await refill(page.getByLabel('System prompt'), '')
     await page.getByRole('combobox', { name: 'Preset' }).selectOption('')
     await page.getByRole('combobox', { name: 'Preset' }).selectOption('short')
     expect(await page.getByLabel('System prompt').inputValue()).toBe('Be brief.')

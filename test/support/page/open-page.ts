@@ -17,6 +17,7 @@ const missing: Readonly<Record<string, readonly string[]>> = {
   webkit: [
     'downloads',
     'a wheel',
+    'acts of keys',
     'no network',
     'a microphone',
     'the main thread',
