@@ -6,9 +6,7 @@ import type { createAccess } from './access/access.ts'
 import { authorize, readKeys } from './access/auth.ts'
 import { preflightHeaders } from './access/cross-origin.ts'
 import { readHosts, refuseHosts } from './access/hosts.ts'
-import { createWrongKeyWatch } from './access/wrong-keys.ts'
 import type { Upgrades } from './responses/upgrades.ts'
-import type { Watching } from './run/deps.ts'
 
 /** Who a line of a batch comes from: it needs no key, and gives way to callers that wait. */
 export type Sender = {
@@ -22,7 +20,8 @@ export type Sender = {
   readonly onRead: () => void
 }
 
-type Checks = Pick<Watching, 'log'> & {
+type Checks = {
+  noteWrongKey(address: string): void
   readonly upgrades: Upgrades
   /** The rules that hold now. */
   access(): ReturnType<typeof createAccess>
@@ -36,7 +35,7 @@ type Checks = Pick<Watching, 'log'> & {
 
 /** Checks all requests before their bodies are read: whether we drain, hosts, origins, the route, the key. */
 export function addChecks(app: FastifyInstance, checks: Checks): void {
-  const { log, upgrades, access, isDraining, isAccepted, senderOf, refuseUnknown } = checks
+  const { noteWrongKey, upgrades, access, isDraining, isAccepted, senderOf, refuseUnknown } = checks
   app.addHook('onRequest', (request, reply, done) => {
     const { checkHost, crossOrigin, authenticate } = access()
     reply.header('x-request-id', request.id)
@@ -71,7 +70,6 @@ export function addChecks(app: FastifyInstance, checks: Checks): void {
     admit(found)
     done()
   })
-  const noteWrongKey = createWrongKeyWatch(log)
   app.addHook('onError', ({ headers, ip, principal }, _reply, error, done) => {
     // With a principal, it is an upstream that has refused a key.
     const isWrongKey = principal === undefined && AppError.from(error).code === 'unauthorized'

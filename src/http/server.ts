@@ -6,7 +6,9 @@ import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
 import { ollamaDialects } from '../dialect/ollama/dialects.ts'
 import { createResponsesService } from '../responses/service.ts'
 import { type AccessRules, createAccess } from './access/access.ts'
+import type { Authenticate } from './access/auth.ts'
 import { watchRoutes } from './access/route-guard.ts'
+import { createWrongKeyWatch } from './access/wrong-keys.ts'
 import { addAllRoutes, generatingPaths } from './all-routes.ts'
 import { addBodyParsers } from './body/body-parsers.ts'
 import { BodyRoom } from './body/body-room.ts'
@@ -78,8 +80,10 @@ export function createServer(deps: ServerDeps): Server {
     wallClock: Date.now,
     onFailure: (error, what, id) => log.error({ err: error, ...(id !== undefined && { generationId: id }) }, what),
   })
-  const sockets = new ResponsesSockets({ ...deps, responses, room, memoryBytes: bodyLimitBytes })
-  const sdkSockets = new SdkSockets({ ...deps, room, authenticate: (headers) => access.authenticate(headers) })
+  const authenticate: Authenticate = (headers) => access.authenticate(headers)
+  const noteWrongKey = createWrongKeyWatch(log)
+  const sockets = new ResponsesSockets({ ...deps, responses, room, memoryBytes: bodyLimitBytes, authenticate })
+  const sdkSockets = new SdkSockets({ ...deps, room, authenticate, noteWrongKey })
   app.decorate('dialects', [
     openai.chat,
     openai.completions,
@@ -98,9 +102,9 @@ export function createServer(deps: ServerDeps): Server {
   app.addHook('onRequest', enter)
   if (deps.capture !== undefined) addCapture(app, { keep: deps.capture, wallClock: Date.now })
   addChecks(app, {
-    log,
     upgrades,
     access: () => access,
+    noteWrongKey,
     isDraining: () => phase === 'draining',
     isAccepted,
     senderOf: (request) => accepted.get(request),

@@ -85,6 +85,20 @@ function toPrincipal({ hash, name, scopes, models, tools, limits, group }: ApiKe
   }
 }
 
+export type Authenticate = ReturnType<typeof createAuthenticator>
+
+/** Who may use models with the keys of these headers. A socket asks before each message: a key may have been deleted since the last one. */
+export async function identify(authenticate: Authenticate, headers: IncomingHttpHeaders): Promise<Principal> {
+  const principal = await authenticate(headers)
+  authorize(principal, 'inference')
+  return principal
+}
+
+/** Whether `identify` has refused. */
+export function isKeyError({ code }: AppError): boolean {
+  return code === 'unauthorized' || code === 'forbidden'
+}
+
 /** Throws `forbidden` when the principal lacks the scope, which `admin` includes. */
 export function authorize(principal: Principal, scope: Scope): void {
   if (principal.scopes.has(scope) || principal.scopes.has('admin')) return

@@ -71,6 +71,21 @@ const keyed = (name: string, scopes: readonly Scope[]) => ({
 })
 
 describe("a socket of LM Studio's SDKs", () => {
+  test('ends with the next message once its key is deleted', async () => {
+    const keys = new Map([keyed('user', ['inference'])].map((key) => [key.hash, key]))
+    const server = openTestServer({ auth: { apiKeys: [], findKey: (hash) => keys.get(hash) } })
+    const port = await server.listen()
+    const client = await connect(port, 'system', { ...anyone, clientPasskey: 'user' })
+    expect(await client.call('version')).toMatchObject({ type: 'rpcResult' })
+    keys.clear()
+    client.send({ type: 'rpcCall', endpoint: 'listLoaded', callId: 9 })
+    expect(await client.message(({ type }) => type === 'communicationWarning')).toMatchObject({
+      warning: expect.stringContaining('API key'),
+    })
+    expect(await soon(() => client.closed)).toBe(1008)
+    expect(client.received).not.toContainEqual(expect.objectContaining({ callId: 9 }))
+  })
+
   test('takes its key from the first message, and serves nobody without one', async () => {
     const server = openTestServer({
       auth: { apiKeys: [keyed('user', ['inference']), keyed('sk-lm-abcdefgh:12345', ['inference'])] },

@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { AppError } from '../../contract/errors.ts'
-import type { Principal } from '../../contract/principal.ts'
 import { encodeLmStudioError } from '../../dialect/lm-studio/errors.ts'
 import { type ClientMessage, decodeGreeting, decodeMessage, encodeFailure } from '../../dialect/lm-studio-sdk/messages.ts'
-import { authorize } from '../access/auth.ts'
+import { type Authenticate, identify, isKeyError } from '../access/auth.ts'
+import { callerOf } from '../access/caller.ts'
 import type { BodyRoom } from '../body/body-room.ts'
 import { shownTo } from '../reply/error-reply.ts'
 import { defaultHeartbeatMs } from '../reply/event-stream.ts'
@@ -28,8 +28,9 @@ const greetingMs = 30_000
 
 type SocketDeps = SdkDeps & {
   readonly room: BodyRoom
-  /** Rejects, or throws, for headers without a valid key. */
-  authenticate(headers: IncomingHttpHeaders): Principal | Promise<Principal>
+  readonly authenticate: Authenticate
+  /** Called for each greeting without a valid key. */
+  noteWrongKey(address: string): void
 }
 
 /** The WebSockets of LM Studio's SDKs. */
@@ -43,7 +44,7 @@ export class SdkSockets {
 
   /** Serves the calls of a client until it leaves; its first message has its key. */
   serve(socket: WebSocket, request: FastifyRequest, namespace: Namespace): void {
-    const { room, heartbeatMs, stalledReaderMs, now } = this.#deps
+    const { room, authenticate, noteWrongKey, heartbeatMs, stalledReaderMs, now } = this.#deps
     const writer = new SocketWriter(socket, {
       heartbeatMs: heartbeatMs?.() || defaultHeartbeatMs,
       stalledReaderMs: stalledReaderMs ?? defaultStalledReaderMs,
@@ -51,6 +52,8 @@ export class SdkSockets {
     })
     const send = (message: object) => writer.send(JSON.stringify(message))
     let session: Session | undefined
+    /** Those of a request with the greeting's key. */
+    let headers: IncomingHttpHeaders = {}
     let isStopped = false
     const onIdle = () => {
       if (isStopped) writer.close(goingAway)
@@ -65,12 +68,13 @@ export class SdkSockets {
         const { value, share } = await readMessage(data, room)
         share.close()
         if (session !== undefined) {
+          request.principal = await identify(authenticate, headers)
           session.receive(decodeMessage(value))
           return
         }
-        const principal = await this.#identify(value)
-        request.principal = principal
-        session = new Session({ deps: this.#deps, namespace, principal, request, send, onIdle })
+        headers = await this.#greet(value)
+        request.principal = await identify(authenticate, headers)
+        session = new Session({ deps: this.#deps, namespace, request, send, onIdle })
         await send({ success: true })
       } catch (thrown) {
         const error = AppError.from(thrown)
@@ -79,7 +83,8 @@ export class SdkSockets {
         await send(
           session === undefined ? { success: false, error: message } : { type: 'communicationWarning', warning: message },
         )
-        if (session === undefined) writer.close(policyViolation)
+        if (session === undefined && error.code === 'unauthorized') noteWrongKey(request.ip)
+        if (session === undefined || isKeyError(error)) writer.close(policyViolation)
       }
     })
     socket.on('error', (error) => request.log.info({ requestId: request.id, reason: error.message }, 'socket failed'))
@@ -111,13 +116,14 @@ export class SdkSockets {
     for (const { terminate } of this.#open) terminate()
   }
 
-  async #identify(message: unknown): Promise<Principal> {
+  /** The headers of a request with the first valid key of a greeting. */
+  async #greet(message: unknown): Promise<IncomingHttpHeaders> {
     let refusal: unknown
     for (const key of decodeGreeting(message)) {
       try {
-        const principal = await this.#deps.authenticate({ authorization: `Bearer ${key}` })
-        authorize(principal, 'inference')
-        return principal
+        const headers = { authorization: `Bearer ${key}` }
+        await identify(this.#deps.authenticate, headers)
+        return headers
       } catch (error) {
         refusal ??= error
       }
@@ -126,7 +132,7 @@ export class SdkSockets {
   }
 }
 
-type SessionOptions = Pick<Call, 'deps' | 'namespace' | 'principal' | 'request'> & {
+type SessionOptions = Pick<Call, 'deps' | 'namespace' | 'request'> & {
   send(message: object): Promise<void> | undefined
   /** Called when nothing runs any more. */
   onIdle(): void
@@ -193,9 +199,10 @@ class Session {
       }
       case 'channelSend': {
         const id = this.#channels.get(message.channelId)
-        const { deps, principal } = this.#options
+        const { deps, request } = this.#options
+        const { id: owner } = callerOf(request)
         if (id !== undefined && message.message.type === 'cancel')
-          deps.cancellations.cancelWhere({ id, owner: principal.id }, 'requested', principal.id)
+          deps.cancellations.cancelWhere({ id, owner }, 'requested', owner)
         return
       }
       case 'keepAlive':
@@ -212,7 +219,8 @@ class Session {
     { parameter, send }: Pick<Call, 'send'> & { readonly parameter: unknown },
     work: (call: Call) => Promise<void>,
   ): Promise<void> {
-    const { deps, namespace, principal, request, onIdle } = this.#options
+    const { deps, namespace, request, onIdle } = this.#options
+    const principal = callerOf(request)
     const turn = this.#turns.open(parameter)
     this.#running += 1
     try {

@@ -202,6 +202,18 @@ describe('a request for a socket', () => {
     expect(await client.turn({ input: 'hi' })).toMatchObject({ type: 'response.completed' })
   })
 
+  test('ends with the next message once its key is deleted', async () => {
+    const hash = createHash('sha256').update('stolen').digest('hex')
+    const keys = new Map([[hash, { hash, scopes: new Set(['inference'] as const) }]])
+    const { listen, seen } = await openResponsesServer({ auth: { apiKeys: [], findKey: (one) => keys.get(one) } })
+    const client = await openSocket(await listen(), { authorization: 'Bearer stolen' })
+    expect(await client.turn({ input: 'one' })).toMatchObject({ type: 'response.completed' })
+    keys.clear()
+    expect(await client.turn({ input: 'two' })).toMatchObject({ type: 'error', status: 401 })
+    expect(await soon(() => client.closed)).toBe(1008)
+    expect(seen).toEqual([['user: one']])
+  })
+
   test('of a page of another origin, or with a foreign host, is refused', async () => {
     const port = await openTestServer().listen()
     expect(await refusalOf(port, { origin: 'https://evil.example' })).toBe(403)

@@ -5,6 +5,7 @@ import { encodeErrorEvent } from '../../dialect/openai-responses/encode/error-ev
 import type { SentKeys } from '../../responses/caller-keys.ts'
 import type { ResponsesService } from '../../responses/service.ts'
 import { ResponsesSession } from '../../responses/session.ts'
+import { type Authenticate, identify, isKeyError } from '../access/auth.ts'
 import type { BodyRoom } from '../body/body-room.ts'
 import { shownTo } from '../reply/error-reply.ts'
 import { defaultHeartbeatMs } from '../reply/event-stream.ts'
@@ -28,6 +29,7 @@ type SocketDeps = Watching &
     readonly responses: ResponsesService
     readonly room: BodyRoom
     readonly memoryBytes: number
+    readonly authenticate: Authenticate
   }
 
 export class ResponsesSockets {
@@ -40,7 +42,7 @@ export class ResponsesSockets {
 
   /** Serves the responses that a client requests, until it leaves. */
   serve(socket: WebSocket, request: FastifyRequest, sentKeys: SentKeys | undefined): void {
-    const { responses: service, room, memoryBytes, heartbeatMs, stalledReaderMs, now } = this.#deps
+    const { responses: service, room, memoryBytes, authenticate, heartbeatMs, stalledReaderMs, now } = this.#deps
     const writer = new SocketWriter(socket, {
       // Pings are outside the stream, and detect clients that are gone.
       heartbeatMs: heartbeatMs?.() || defaultHeartbeatMs,
@@ -76,11 +78,14 @@ export class ResponsesSockets {
     takeMessages(socket, async (data, isBinary) => {
       try {
         if (stopped !== undefined) throw stopped
+        request.principal = await identify(authenticate, request.headers)
         if (isBinary) throw new AppError('invalid-request', 'the message is binary; send JSON as text')
         const { value, share } = await readMessage(data, room)
         await session.receive({ content: value, release: () => share.close() })
-      } catch (error) {
-        await sendError(AppError.from(error), undefined)
+      } catch (thrown) {
+        const error = AppError.from(thrown)
+        await sendError(error, undefined)
+        if (isKeyError(error)) writer.close(policyViolation)
       }
     })
     socket.on('error', (error) => request.log.info({ requestId: request.id, reason: error.message }, 'socket failed'))

@@ -20,11 +20,11 @@ type Accepted = {
 /** The calls of one socket: each is registered in cancellations and has a log line of its own, like a request. */
 export function createTurns(deps: Watching, request: FastifyRequest, createId = createResponseId) {
   const { cancellations, now, activity } = deps
-  const principal = callerOf(request)
   const running = new ChurnSet<{ cancel(reason: 'client-gone'): boolean }>()
 
   function open(body: unknown) {
     const id = createId()
+    const principal = callerOf(request)
     const keys = readCancelKeys({ headers: request.headers, body })
     const handle = cancellations.open({ id, owner: principal.id, ...keys })
     running.add(handle)
