@@ -43,7 +43,7 @@ import { addModelRoutes } from './routes/routes-model.ts'
 import { addModelListRoutes } from './routes/routes-models.ts'
 import { addTemplateRoutes } from './routes/routes-templates.ts'
 import { addTokenRoutes } from './routes/routes-tokens.ts'
-import type { ServerDeps } from './run/deps.ts'
+import type { GoesOn, ServerDeps } from './run/deps.ts'
 
 type RouteDeps = ServerDeps &
   OpenaiDialects &
@@ -56,6 +56,7 @@ type RouteDeps = ServerDeps &
     readonly servedRoutes: () => readonly ServedRoute[]
     /** The server is about to end. */
     readonly isDraining: () => boolean
+    readonly goesOn: GoesOn
   }
 
 /** The modules of routes, in the order in which they are listed to clients that ask for all of them. */

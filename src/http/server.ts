@@ -6,7 +6,7 @@ import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
 import { ollamaDialects } from '../dialect/ollama/dialects.ts'
 import { createResponsesService } from '../responses/service.ts'
 import { type AccessRules, createAccess } from './access/access.ts'
-import type { Authenticate } from './access/auth.ts'
+import { type Authenticate, keepsRights } from './access/auth.ts'
 import { watchRoutes } from './access/route-guard.ts'
 import { createWrongKeyWatch } from './access/wrong-keys.ts'
 import { addAllRoutes, generatingPaths } from './all-routes.ts'
@@ -134,6 +134,7 @@ export function createServer(deps: ServerDeps): Server {
     bodyLimitBytes,
     servedRoutes,
     isDraining,
+    goesOn: async (request) => !isDraining() && (await keepsRights(authenticate, request)),
   })
   keepPathsApart()
 

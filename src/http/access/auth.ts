@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../contract/errors.ts'
 import { type ApiKey, allScopes, type Principal, reservedKeyName, type Scope } from '../../contract/principal.ts'
 
@@ -92,6 +93,18 @@ export async function identify(authenticate: Authenticate, headers: IncomingHttp
   const principal = await authenticate(headers)
   authorize(principal, 'inference')
   return principal
+}
+
+type Caller = { readonly headers: IncomingHttpHeaders; readonly principal?: Principal | undefined }
+
+/** Whether the key of a caller still has the rights with which its request began: it may have been deleted since. */
+export async function keepsRights(authenticate: Authenticate, { headers, principal }: Caller): Promise<boolean> {
+  try {
+    const now = await authenticate(headers)
+    return isDeepStrictEqual([now.scopes, now.models], [principal?.scopes, principal?.models])
+  } catch {
+    return false
+  }
 }
 
 /** Whether `identify` has refused. */

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Batches } from '../../batches/service.ts'
 import type { Dialect } from '../../contract/dialect.ts'
@@ -104,6 +105,9 @@ export type Keeping = {
   /** What programs of the server's tools have made; absent: there are no such tools. */
   readonly pictures?: SessionPictures
 }
+
+/** Whether a stream without end goes on: until this server drains, or the key of its caller has lost rights. */
+export type GoesOn = (request: FastifyRequest) => Promise<boolean>
 
 /** What operators see and choose. */
 export type Operating = {

@@ -11,7 +11,7 @@ import { encodeStackError } from '../../../dialect/llama-stack/errors.ts'
 import { authorize } from '../../access/auth.ts'
 import { callerOf } from '../../access/caller.ts'
 import { openEventStream } from '../../reply/event-stream.ts'
-import type { Models, Replying, Watching } from '../../run/deps.ts'
+import type { GoesOn, Models, Replying, Watching } from '../../run/deps.ts'
 import type { ModelQuery } from '../../run/model-query.ts'
 import type { CallerContext } from '../../run/open-run.ts'
 import { createCallHandler, withRun } from '../../run/serve-call.ts'
@@ -19,7 +19,7 @@ import { refuseChange } from '../refuse-model-change.ts'
 import { isFromStackClient } from '../routes-models.ts'
 import { removeAdded } from './remove-added.ts'
 
-type RouterDeps = Models & Watching & Replying & { readonly isDraining: () => boolean }
+type RouterDeps = Models & Watching & Replying & { readonly goesOn: GoesOn }
 
 /** llama-stack's clients register models on the same path. */
 const shared = {
@@ -57,7 +57,7 @@ export function addRouterRoutes(app: FastifyInstance, deps: RouterDeps): void {
       writer.write(': \n\n')
       return watchModels(look, {
         ends,
-        isOver: () => reply.raw.destroyed || deps.isDraining(),
+        goesOn: async () => !reply.raw.destroyed && (await deps.goesOn(request)),
         async send(events) {
           writer.write(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''))
           await writer.waitForReader()
@@ -76,15 +76,15 @@ export function addRouterRoutes(app: FastifyInstance, deps: RouterDeps): void {
 
 type Watched = {
   readonly ends: Ring<EndedChange>
-  isOver(): boolean
+  goesOn(): Promise<boolean>
   send(events: readonly object[]): Promise<void>
 }
 
 /** Sends what changes from now on. */
-async function watchModels(look: () => Promise<ReturnType<typeof momentsOf>>, { ends, isOver, send }: Watched): Promise<void> {
+async function watchModels(look: () => Promise<ReturnType<typeof momentsOf>>, { ends, goesOn, send }: Watched): Promise<void> {
   let seen = ends.count
   let before = await look()
-  while (!isOver()) {
+  while (await goesOn()) {
     await pause(everyMs)
     const now = await look()
     const ended: EndedChange[] = []

@@ -174,6 +174,22 @@ describe('GET /api/events', () => {
   })
 })
 
+test.each(['/api/events', '/models/sse'])('%s ends when the key of its reader is deleted, and not for others', async (path) => {
+  const made = new Map([keyOf('stolen', 'admin'), keyOf('kept', 'admin')].map((key) => [key.hash, key]))
+  const server = openTestServer({ auth: { apiKeys: [], findKey: (hash) => made.get(hash) } })
+  const url = `http://127.0.0.1:${await server.listen()}${path}`
+  const leaving = new AbortController()
+  onTestFinished(() => leaving.abort())
+  const open = (key: string) => fetch(url, { headers: { authorization: `Bearer ${key}` }, signal: leaving.signal })
+  const [stolen, kept] = await Promise.all([open('stolen'), open('kept')])
+  expect([stolen.status, kept.status]).toEqual([200, 200])
+  const keptEnds = kept.text().then(() => 'kept')
+  keptEnds.catch(() => undefined)
+  made.delete(hashApiKey('stolen'))
+  expect(await Promise.race([stolen.text().then(() => 'stolen'), keptEnds])).toBe('stolen')
+  expect((await open('stolen')).status).toBe(401)
+})
+
 describe('GET /api/requests', () => {
   test('lists what runs and what has ended, the newest first', async () => {
     const { chat, get } = await start()

@@ -10,10 +10,10 @@ import { authorize } from '../../access/auth.ts'
 import { callerOf } from '../../access/caller.ts'
 import { hidePaths } from '../../reply/error-reply.ts'
 import { openEventStream } from '../../reply/event-stream.ts'
-import type { Models, Operating, Replying, Watching } from '../../run/deps.ts'
+import type { GoesOn, Models, Operating, Replying, Watching } from '../../run/deps.ts'
 import { describeServer } from './server-state.ts'
 
-type EventsDeps = Models & Watching & Operating & Replying & { readonly isDraining: () => boolean }
+type EventsDeps = Models & Watching & Operating & Replying & { readonly goesOn: GoesOn }
 
 /** How often a reader gets new events. */
 const everyMs = 250
@@ -39,7 +39,7 @@ export function addEventRoute(app: FastifyInstance, deps: EventsDeps): void {
     const writer = openEventStream(deps, reply, { heartbeat: ': alive\n\n' })
     reply.hijack()
     try {
-      for (let turn = 0; !reply.raw.destroyed && !deps.isDraining(); turn++) {
+      for (let turn = 0; !reply.raw.destroyed && (await deps.goesOn(request)); turn++) {
         const { text, hasMore } = await reader.next(turn)
         let frames = text
         if (topics.has('load') && samples < history.next) {
