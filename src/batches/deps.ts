@@ -1,6 +1,7 @@
+import type { AppError } from '../contract/errors.ts'
 import type { FileStore } from '../contract/file-store.ts'
 import type { Principal } from '../contract/principal.ts'
-import type { BatchStore, LineResult } from '../contract/server/batches.ts'
+import type { BatchForm, BatchStore, EndedLine, LineResult } from '../contract/server/batches.ts'
 import type { Catalogue } from '../contract/server/catalogue.ts'
 
 /** A line on its way to a model. */
@@ -28,7 +29,15 @@ export type LineReply = {
   readonly retryAfterMs?: number
 }
 
+/** What batches write in the words of their protocols. */
+export type BatchWords = {
+  encodeError(form: BatchForm, error: AppError): { readonly status: number; readonly body: object }
+  /** A line of OpenAI's files of results. */
+  encodeResult(batchId: string, line: EndedLine): string
+}
+
 export type BatchDeps = {
+  readonly words: BatchWords
   readonly store: BatchStore
   readonly files: FileStore
   readonly models: Pick<Catalogue, 'find'>

@@ -1,7 +1,6 @@
 import { isObject } from '../base/json.ts'
-import { messageOf } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/request.ts'
-import type { BatchForm, BatchUsage, LineResult } from '../contract/server/batches.ts'
+import type { BatchUsage, LineResult } from '../contract/server/batches.ts'
 import type { LineReply } from './deps.ts'
 
 /** Failures of the server or of an engine, which another try may not have. */
@@ -27,16 +26,6 @@ export function outcomeOf({ status, requestId, body, retryAfterMs }: LineReply, 
 
 export function isSuccess({ status }: Pick<LineReply, 'status'>): boolean {
   return status >= 200 && status < 300
-}
-
-/** A request without a reply, as a reply. */
-export function failureOf(error: unknown, form: BatchForm): LineReply {
-  const message = messageOf(error)
-  const body =
-    form === 'anthropic'
-      ? { type: 'error', error: { type: 'api_error', message } }
-      : { error: { message, type: 'server_error', code: null, param: null } }
-  return { status: 500, requestId: '', body: JSON.stringify(body) }
 }
 
 /** The usage in a reply of any of the protocols of lines. */

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { steadyMs } from '../base/steady-ms.ts'
+import { AppError } from '../contract/errors.ts'
 import type { ModelViewer } from '../contract/principal.ts'
 import type { SchedulerLoad } from '../contract/scheduler.ts'
 import type { Batch, ClaimedLine, LineResult } from '../contract/server/batches.ts'
-import { type BatchDeps, leaseMs } from './deps.ts'
+import { type BatchDeps, type LineReply, leaseMs } from './deps.ts'
 import { LineOrder } from './line-order.ts'
-import { failureOf, isSuccess, outcomeOf } from './line-outcome.ts'
+import { isSuccess, outcomeOf } from './line-outcome.ts'
 import { openLines } from './states.ts'
 import { finalize, readInput } from './transitions.ts'
 
@@ -256,7 +257,7 @@ export class BatchRunner {
       }
       const sent = { batch: batch.id, endpoint: batch.endpoint, body: line.body, principal, signal: running.stop.signal, onRead }
       const given = { ...sent, ...(running.yields < maxYields && { onWanted }) }
-      const reply = await send(given).catch((error: unknown) => failureOf(error, batch.form))
+      const reply = await send(given).catch((error: unknown) => this.#failureOf(error, batch, running.stop.signal))
       // A reply that was complete before the stop is kept.
       if (running.stop.signal.aborted && !isSuccess(reply)) {
         if (isWanted) this.#yields.set(keyOf(line), running.yields + 1)
@@ -278,6 +279,13 @@ export class BatchRunner {
       this.#running.delete(line)
       this.#pump(work)
     }
+  }
+
+  /** A request without a reply, as a reply. */
+  #failureOf(error: unknown, { form, id }: Batch, { aborted }: AbortSignal): LineReply {
+    if (!aborted) this.#deps.onFailure(error, `a request of the batch '${id}' got no reply`)
+    const { status, body } = this.#deps.words.encodeError(form, AppError.from(error))
+    return { status, requestId: '', body: JSON.stringify(body) }
   }
 
   /** A limit of the key stops all lines of the caller for this model until it allows more. */

@@ -47,6 +47,12 @@ function found<T>(value: T | undefined): T {
   return value
 }
 
+/** The words of no protocol. */
+const words: BatchDeps['words'] = {
+  encodeError: (form, { code }) => ({ status: 500, body: { form, code } }),
+  encodeResult: (_, line) => `${JSON.stringify(line)}\n`,
+}
+
 type Given = {
   readonly send: (line: SentLine, attempt: number) => LineReply | Promise<LineReply>
   readonly slots?: number
@@ -76,6 +82,7 @@ async function open({ send, slots = 2, onStore, ...given }: Given) {
     const batches = new Batches({
       store,
       files,
+      words,
       models: {
         find: (name) => {
           if (name !== 'model') throw new AppError('model-not-found', `there is no model '${name}'`)
@@ -142,6 +149,14 @@ describe('a line of a batch', () => {
     expect((await ended(await run([bodyOf('one')]))).counts).toMatchObject({ succeeded: 1, cancelled: 0 })
   })
 
+  test('that never has a reply ends with an error in the words of its protocol, and the log says why', async () => {
+    const { run, ended, textOf, failures } = await open({ send: () => Promise.reject(new Error('lost')) })
+    const { counts, errorFileId } = await ended(await run([bodyOf('one')]))
+    expect(counts).toMatchObject({ errored: 1 })
+    expect(JSON.parse(JSON.parse(textOf(errorFileId)).reply)).toEqual({ form: 'openai', code: 'internal' })
+    expect(failures).toHaveLength(3)
+  })
+
   test('keeps a reply that was complete before its batch was cancelled', async () => {
     let cancel = async () => undefined as unknown
     const { batches, run, ended } = await open({
@@ -202,7 +217,7 @@ describe('a line of a batch', () => {
     const { counts, errorFileId } = await ended(await run([bodyOf('one'), bodyOf('two'), bodyOf('three'), bodyOf('four')]))
     expect(counts.succeeded + counts.errored).toBe(4)
     expect(counts.errored).toBeGreaterThan(0)
-    expect(textOf(errorFileId)).toContain('"status_code":401')
+    expect(textOf(errorFileId)).toContain('"status":401')
   })
 
   test('shares the statements of the store with others that run fast', async () => {
@@ -292,7 +307,7 @@ describe('a line of a batch', () => {
     const { run, ended, sent, textOf } = await open({ send: () => ({ ...reply(200), body }) })
     const { outputFileId } = await ended(await run([`{"model":"model",${seed}}`]))
     expect(sent).toEqual([expect.stringContaining(seed)])
-    expect(textOf(outputFileId)).toContain(body)
+    expect(textOf(outputFileId)).toContain(JSON.stringify(body))
   })
 })
 
@@ -350,7 +365,7 @@ describe('a batch', () => {
     const done = await ended(batch)
     expect(done.state).toBe('expired')
     expect(done.counts.expired).toBeGreaterThan(0)
-    expect(textOf(done.errorFileId)).toContain('batch_expired')
+    expect(textOf(done.errorFileId)).toContain('"ending":"expired"')
   })
 
   test('goes on in the process that starts after the one that is closed', async () => {

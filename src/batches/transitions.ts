@@ -1,5 +1,5 @@
 import { AppError, messageOf } from '../contract/errors.ts'
-import type { Batch, BatchLine, EndedLine } from '../contract/server/batches.ts'
+import type { Batch, BatchLine } from '../contract/server/batches.ts'
 import { type BatchDeps, leaseMs } from './deps.ts'
 import { refuseModelFor } from './models.ts'
 import { readLines } from './read-lines.ts'
@@ -80,7 +80,7 @@ async function writeFile(deps: BatchDeps, { id, owner }: Batch, kind: 'output' |
       const last = page.at(-1)
       if (last === undefined) return
       const wanted = page.filter(({ ending }) => (ending === 'succeeded') === (kind === 'output'))
-      if (wanted.length > 0) yield Buffer.from(wanted.map((line) => encodeLine(id, line)).join(''))
+      if (wanted.length > 0) yield Buffer.from(wanted.map((line) => deps.words.encodeResult(id, line)).join(''))
       after = last.line
       await keepLease()
     }
@@ -92,22 +92,6 @@ async function writeFile(deps: BatchDeps, { id, owner }: Batch, kind: 'output' |
     new AbortController().signal,
   )
   return fileId
-}
-
-/** A line of OpenAI's files of results. The reply is not read again: its numbers stay as they are. */
-function encodeLine(batchId: string, { line, customId, ending, status, requestId, reply }: EndedLine): string {
-  const id = JSON.stringify(`batch_req_${batchId.slice('batch_'.length)}_${line}`)
-  const custom = JSON.stringify(customId)
-  if (status === undefined || reply === undefined) {
-    const message =
-      ending === 'expired'
-        ? 'the completion window ended before this request could run'
-        : 'the batch was cancelled before this request could run'
-    const error = JSON.stringify({ code: `batch_${ending}`, message })
-    return `{"id":${id},"custom_id":${custom},"response":null,"error":${error}}\n`
-  }
-  const response = `{"status_code":${status},"request_id":${JSON.stringify(requestId ?? '')},"body":${reply}}`
-  return `{"id":${id},"custom_id":${custom},"response":${response},"error":null}\n`
 }
 
 /** Shows at most a few times in each lease that the process lives. */

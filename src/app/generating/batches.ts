@@ -6,6 +6,7 @@ import type { FileStore } from '../../contract/file-store.ts'
 import type { Principal } from '../../contract/principal.ts'
 import type { Catalogue } from '../../contract/server/catalogue.ts'
 import { findPrincipal, type KeyRules } from '../../http/access/auth.ts'
+import { batchWords } from '../../http/run/batches.ts'
 import type { Server } from '../../http/server.ts'
 import { answerInjected } from '../serving/answer-fetch.ts'
 import type { State } from '../state/open-state.ts'
@@ -30,6 +31,7 @@ export function openBatches(
   return new Batches({
     store: store.batches,
     files,
+    words: batchWords,
     models,
     send: (line) => sendLine(server(), line),
     findPrincipal: (keyHash) => findOwner(live.access.auth, keyHash),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Batch, BatchState } from '../../contract/server/batches.ts'
+import type { Batch, BatchState, EndedLine } from '../../contract/server/batches.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { invalid } from '../wire/invalid.ts'
 import { unknownNames } from '../wire/unknown-keys.ts'
@@ -91,6 +91,22 @@ export function encodeBatch(batch: Batch, nowMs: number): WireBatch {
     metadata: batch.metadata ?? null,
     ...(isWaiting && { waiting: { reason: waits.reason, until: Math.ceil(waits.untilMs / 1000) } }),
   }
+}
+
+/** A line of OpenAI's files of results. The reply is not read again: its numbers stay as they are. */
+export function encodeBatchResult(batchId: string, { line, customId, ending, status, requestId, reply }: EndedLine): string {
+  const id = JSON.stringify(`batch_req_${batchId.slice('batch_'.length)}_${line}`)
+  const custom = JSON.stringify(customId)
+  if (status === undefined || reply === undefined) {
+    const message =
+      ending === 'expired'
+        ? 'the completion window ended before this request could run'
+        : 'the batch was cancelled before this request could run'
+    const error = JSON.stringify({ code: `batch_${ending}`, message })
+    return `{"id":${id},"custom_id":${custom},"response":null,"error":${error}}\n`
+  }
+  const response = `{"status_code":${status},"request_id":${JSON.stringify(requestId ?? '')},"body":${reply}}`
+  return `{"id":${id},"custom_id":${custom},"response":${response},"error":null}\n`
 }
 
 /** A page of batches, the newest first. Throws `invalid-request` for an invalid query. */

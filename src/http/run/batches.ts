@@ -1,5 +1,9 @@
+import type { BatchWords } from '../../batches/deps.ts'
 import type { Batches } from '../../batches/service.ts'
 import { AppError } from '../../contract/errors.ts'
+import { encodeAnthropicError } from '../../dialect/anthropic/errors.ts'
+import { encodeBatchResult } from '../../dialect/openai/batches.ts'
+import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import type { Keeping } from './deps.ts'
 
 export type BatchRouteDeps = Pick<Keeping, 'batches' | 'store'>
@@ -12,4 +16,9 @@ export function batchesOf({ batches, store }: BatchRouteDeps): Batches {
       ? 'a store, and this server has none (storage.database is off)'
       : 'room for files, and this server keeps none (media.files.maxBytes is 0)'
   throw new AppError('unsupported-field', `batches need ${why}; send the requests one by one`)
+}
+
+export const batchWords: BatchWords = {
+  encodeError: (form, error) => (form === 'anthropic' ? encodeAnthropicError(error) : encodeOpenaiError(error)),
+  encodeResult: encodeBatchResult,
 }
