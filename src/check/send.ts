@@ -15,6 +15,10 @@ type SendOptions = {
   readonly onBegun?: () => void
 }
 
+/** More than any reply to a check has: what comes behind it is not read, so that no server fills the memory. */
+export const mostBytes = 8 * 1024 * 1024
+export const tooLong = `the reply is longer than ${mostBytes / 1024 / 1024} MiB`
+
 /** Sends a request and reads the whole reply. Never rejects: a failure is in the exchange. */
 export async function sendAsk(address: Address, ask: Ask, { limitMs, signal, onBegun }: SendOptions): Promise<Exchange> {
   const startedMs = performance.now()
@@ -33,7 +37,13 @@ export async function sendAsk(address: Address, ask: Ask, { limitMs, signal, onB
     headers = Object.fromEntries(reply.headers)
     const read = readerOf(headers['content-type'] ?? '', (event) => events.push({ ...event, atMs: since() }))
     const decoder = new TextDecoder()
+    let size = 0
     for await (const bytes of reply.body ?? []) {
+      size += bytes.length
+      if (size > mostBytes) {
+        failure = tooLong
+        break
+      }
       text += decoder.decode(bytes, { stream: true })
       read?.(bytes)
       if (events.length > 0) onBegun?.()

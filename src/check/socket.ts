@@ -1,6 +1,6 @@
 import { parseJson } from '../base/json.ts'
 import type { Ask, Exchange, StreamEvent } from './probe/exchange.ts'
-import type { Address } from './send.ts'
+import { type Address, mostBytes, tooLong } from './send.ts'
 
 const ends = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error'])
 
@@ -31,7 +31,10 @@ export async function sendOverSocket({ url, apiKey }: Address, ask: Ask, limitMs
     }
     socket.onerror = () => end('the server does not open a WebSocket')
     socket.onclose = () => end('the server closed the socket before the response had ended')
+    let size = 0
     socket.onmessage = ({ data }) => {
+      size += String(data).length
+      if (size > mostBytes) return end(tooLong)
       const json = parseJson(String(data)) as { type?: string; response?: { id?: string } } | undefined
       events.push({ data: String(data), json, atMs: since() })
       if (ends.has(json?.type ?? '')) next(json?.response?.id ?? '')

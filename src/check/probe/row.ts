@@ -107,8 +107,12 @@ export function unanswered(exchange: Exchange, { isOptional = false } = {}): Ver
   return isRefusal && isOptional ? absent(`refused with ${said}`) : finding(`the server answers ${said}`)
 }
 
+/** The verdict of a check that compares texts, where there is none. */
+export const noText = unproven('the model writes no text')
+
 /** That a stream has the text of a whole reply to the same request. */
 export function sameText(whole: string, streamed: string): Verdict {
+  if (whole === '') return noText
   const difference = differenceOf(whole, streamed)
   if (difference === 'none') return holds
   if (difference === 'other') return unproven('the model writes something else each time')

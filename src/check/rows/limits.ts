@@ -51,7 +51,8 @@ function limited(field: string) {
     if (reply === undefined || written === undefined) return unproven('the reply has no usage')
     if (written > small) return `${written} tokens were generated, and the limit is ${small}`
     if (most <= small) return unproven('the model writes less than the limit')
-    if (chatText(reply).length >= chatText(free).length) return `the text is as long as with a limit of ${usualTokens} tokens`
+    if (chatText(free) !== '' && chatText(reply).length >= chatText(free).length)
+      return `the text is as long as with a limit of ${usualTokens} tokens`
     return finishOf(reply) === 'length' ? undefined : `the reply is truncated, and its finish reason is ${finishOf(reply)}`
   })
 }

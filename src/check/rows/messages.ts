@@ -3,7 +3,19 @@ import { callTokens, question, tools, user, words } from '../probe/asks.ts'
 import type { Ask, Exchange, Server } from '../probe/exchange.ts'
 import { anthropicError, faultOf, messageReply } from '../probe/forms.ts'
 import { at, faultOfNames, listAt, numberAt, partsOf, textAt, usageIn } from '../probe/read.ts'
-import { answered, finding, holds, moderate, rowsOf, sameText, severe, short, unproven, type Verdict } from '../probe/row.ts'
+import {
+  answered,
+  finding,
+  holds,
+  moderate,
+  noText,
+  rowsOf,
+  sameText,
+  severe,
+  short,
+  unproven,
+  type Verdict,
+} from '../probe/row.ts'
 
 const path = '/v1/messages'
 export const messageBase = ({ model }: Pick<Server, 'model'>, more: object = {}): Ask => ({
@@ -126,7 +138,9 @@ export const messageRows = rowsOf('messages', {
     ofStream((parts) => {
       const last = parts.findLast((part) => at(part, 'type') === 'message_delta')
       if (textAt(last, 'delta.stop_reason') === undefined) return 'it has no stop reason'
-      return (numberAt(last, 'usage.output_tokens') ?? 0) > 0 ? undefined : `its usage is ${JSON.stringify(at(last, 'usage'))}`
+      const count = numberAt(last, 'usage.output_tokens')
+      if (count === 0 && !parts.some((part) => textAt(part, 'delta.text'))) return noText
+      return (count ?? 0) > 0 ? undefined : `its usage is ${JSON.stringify(at(last, 'usage'))}`
     }),
   ],
   'same-text': [

@@ -9,6 +9,7 @@ import {
   finding,
   holds,
   moderate,
+  noText,
   type Row,
   readsMore,
   rowsOf,
@@ -133,7 +134,7 @@ export const responseRows = rowsOf('responses', {
         .map((part) => textAt(part, 'text'))
         .join('')
       const whole = textOf(at(parts.at(-1), 'response'))
-      if (joined === '' && whole === '') return unproven('the model writes no text')
+      if (joined === '' && whole === '') return noText
       return joined === done && joined === whole
         ? undefined
         : `deltas ${JSON.stringify(short(joined))}, done ${JSON.stringify(short(done))}, response ${JSON.stringify(short(whole))}`

@@ -1,7 +1,7 @@
 import { again, chat, streamed } from '../probe/asks.ts'
 import type { Exchange, Server } from '../probe/exchange.ts'
 import { at, chatContent, chatText, listAt, numberAt, partsOf, textAt, usageIn } from '../probe/read.ts'
-import { answered, moderate, rowsOf, severe, short, slight, unproven, type Verdict } from '../probe/row.ts'
+import { answered, moderate, noText, rowsOf, severe, short, slight, unproven, type Verdict } from '../probe/row.ts'
 
 const drawn = (server: Pick<Server, 'model'>, seed: number) => chat(server, { temperature: 1, seed })
 /** That four draws are the same by chance is then less likely than one in a hundred. */
@@ -32,8 +32,9 @@ function faultOfTexts(entries: readonly unknown[], reply: Exchange): string | un
     : `the tokens are ${JSON.stringify(short(joined))}, and the text is ${JSON.stringify(short(text))}`
 }
 
-function faultOfRepeat(replies: readonly Exchange[]): string | undefined {
+function faultOfRepeat(replies: readonly Exchange[]): Verdict | string | undefined {
   const [one = '', two = ''] = replies.map(chatText)
+  if (one === '' && two === '') return noText
   return one === two ? undefined : `${JSON.stringify(short(one))}, then ${JSON.stringify(short(two))}`
 }
 
@@ -50,7 +51,9 @@ export const samplingRows = rowsOf('sampling', {
     moderate('Other seeds give other texts, at a temperature above 0.', 'everyone who wants variety'),
     answered((server) => [chat(server, asked), ...[7, 8, 9, 10].map((seed) => drawn(server, seed))], { isOptional: true })(
       ([greedy, ...replies]) => {
-        if (new Set(replies.map(chatText)).size > 1) return undefined
+        const texts = new Set(replies.map(chatText))
+        if (texts.size > 1) return undefined
+        if (texts.has('')) return noText
         const likelihood = Math.exp(entriesOf(greedy).reduce<number>((sum, entry) => sum + (numberAt(entry, 'logprob') ?? 0), 0))
         if (likelihood > mostLikely) return unproven('the model is too certain of its answer')
         return `four seeds give ${JSON.stringify(short(replies[0] === undefined ? '' : chatText(replies[0])))}`

@@ -2,7 +2,7 @@ import { chat, endless, streamed, user } from '../probe/asks.ts'
 import type { Exchange } from '../probe/exchange.ts'
 import { chatChunk, faultOf } from '../probe/forms.ts'
 import { at, brokenEvent, chatContent, chatText, finishOf, listAt, partsOf, textAt, usageIn } from '../probe/read.ts'
-import { answered, moderate, rowsOf, sameText, severe, short, slight, unproven, type Verdict } from '../probe/row.ts'
+import { answered, moderate, noText, rowsOf, sameText, severe, short, slight, unproven, type Verdict } from '../probe/row.ts'
 
 /** A check of one ordinary stream. */
 const ofStream = (judge: (stream: Exchange) => Verdict | string | undefined) =>
@@ -114,6 +114,7 @@ export const streamRows = rowsOf('streams', {
       const [first = 0, last = 0] = [times[0], times.at(-1)]
       const written = usageIn(stream).output ?? 0
       if (stream.ms < 100 || written < 8) return unproven('the reply is over too soon')
+      if (times.length === 0) return noText
       if (times.length < 3) return `${written} tokens come in ${times.length} chunks`
       return last - first >= stream.ms * 0.02
         ? undefined
