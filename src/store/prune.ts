@@ -1,9 +1,10 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import { endedStates } from '../contract/server/batches.ts'
 import type { Tables } from './tables.ts'
 
-type Prunable = 'responses' | 'conversations'
+type Prunable = 'responses' | 'conversations' | 'batches'
 
-const prunable = ['responses', 'conversations'] as const
+const measured = ['responses', 'conversations'] as const
 const batchRows = 100
 /** 400 days, so that this month can be compared with that of last year. */
 const usageKeptMs = 400 * 86_400_000
@@ -16,7 +17,7 @@ export async function deleteExpired(db: Kysely<Tables>, nowMs: number): Promise<
   await db.deleteFrom('key_usage').where('ends_at', '<=', nowMs).execute()
   const oldestDay = new Date(nowMs - usageKeptMs).toISOString().slice(0, 'yyyy-mm-dd'.length)
   await db.deleteFrom('usage_days').where('day', '<', oldestDay).execute()
-  for (const table of [...prunable, 'batches'] as const) {
+  for (const table of [...measured, 'batches'] as const) {
     for (;;) {
       const expired = await db.selectFrom(table).select('id').where('expires_at', '<=', nowMs).limit(batchRows).execute()
       for (const { id } of expired) {
@@ -27,11 +28,14 @@ export async function deleteExpired(db: Kysely<Tables>, nowMs: number): Promise<
   }
 }
 
-/** Deletes the longest unchanged data until the stored JSON is within this limit. */
+/** Deletes the longest unchanged data, without batches that run, until the stored JSON is within this limit. */
 export async function deleteOldest(db: Kysely<Tables>, maxBytes: number): Promise<void> {
-  let excessBytes = (await measure(db)) - maxBytes
+  const batches = await findEndedBatches(db)
+  const batchBytes = batches.reduce((sum, { size_bytes }) => sum + size_bytes, 0)
+  let excessBytes = (await measure(db)) + batchBytes - maxBytes
   while (excessBytes > 0) {
-    const oldest = await findOldest(db)
+    const oldest = [...batches, ...(await findOldest(db))].sort((one, other) => one.at - other.at).slice(0, batchRows)
+    batches.splice(0, oldest.filter(({ table }) => table === 'batches').length)
     for (const { table, id, size_bytes } of oldest) {
       if (excessBytes <= 0) return
       await db.deleteFrom(table).where('id', '=', id).execute()
@@ -42,7 +46,7 @@ export async function deleteOldest(db: Kysely<Tables>, maxBytes: number): Promis
 }
 
 async function measure(db: Kysely<Tables>): Promise<number> {
-  const sums = prunable.map((table) =>
+  const sums = measured.map((table) =>
     db
       .selectFrom(table)
       .select((row) => row.fn.sum<number | null>('size_bytes').as('sizeBytes'))
@@ -51,9 +55,22 @@ async function measure(db: Kysely<Tables>): Promise<number> {
   return (await Promise.all(sums)).reduce((total, sum) => total + Number(sum?.sizeBytes ?? 0), 0)
 }
 
-async function findOldest(
-  db: Kysely<Tables>,
-): Promise<{ readonly table: Prunable; readonly id: string; readonly size_bytes: number }[]> {
+type Old = { readonly table: Prunable; readonly id: string; readonly size_bytes: number; readonly at: number }
+
+/** The oldest first, with the size of their lines, which neither database reads for it. */
+async function findEndedBatches(db: Kysely<Tables>): Promise<Old[]> {
+  const rows = await db
+    .selectFrom('batches')
+    .innerJoin('batch_lines', 'batch_id', 'id')
+    .select(['id', 'created_at as at', sql<number>`sum(coalesce(octet_length(reply), 0))`.as('size_bytes')])
+    .where('state', 'in', endedStates)
+    .groupBy(['id', 'created_at'])
+    .orderBy('created_at')
+    .execute()
+  return rows.map((row) => ({ ...row, size_bytes: Number(row.size_bytes), table: 'batches' }))
+}
+
+async function findOldest(db: Kysely<Tables>): Promise<Old[]> {
   const responses = await db
     .selectFrom('responses')
     .select(['id', 'size_bytes', 'created_at as at'])
@@ -70,6 +87,4 @@ async function findOldest(
     ...responses.map((row) => ({ ...row, table: 'responses' as const })),
     ...conversations.map((row) => ({ ...row, table: 'conversations' as const })),
   ]
-    .sort((a, b) => a.at - b.at)
-    .slice(0, batchRows)
 }

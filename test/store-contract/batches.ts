@@ -93,4 +93,23 @@ export function describeBatches(open: OpenStore): void {
     await batches.giveBack(runner, { batchId: id, line: 1, attempts: 1, notBeforeMs: 0 })
     expect(await batches.waitingModels(id)).toEqual([])
   })
+
+  test('above the limit of the store, the oldest batches that have ended are deleted', async () => {
+    const store = await open({ maxBytes: 1_000_000 })
+    const { batches } = store
+    const make = async (state: Batch['state'], createdAtMs: number) => {
+      const { id, runner } = await create([...'ab'])
+      const batch: Batch = { ...((await batches.find('ann', id)) as Batch), id: uniqueId('batch'), state, createdAtMs }
+      await batches.create(batch)
+      await batches.addLines(batch.id, [{ line: 1, customId: 'a', model: 'm', grouping: 'a', body: '{}' }])
+      await batches.claim(batch.id, { ...claim, runner, limit: 1 })
+      await batches.finish(runner, [{ batchId: batch.id, line: 1, ending: 'succeeded', reply: 'y'.repeat(600_000) }])
+      return batch.id
+    }
+    const ids = [await make('running', 1), await make('completed', 2), await make('completed', 3), await make('running', 4)]
+    await store.prune(Date.now())
+    const found = await Promise.all(ids.map((id) => batches.find('ann', id)))
+    expect(found.map((batch) => batch !== undefined)).toEqual([true, false, true, true])
+    await store.close()
+  })
 }

@@ -38,7 +38,7 @@ const storageObject = z.strictObject({
     ),
   maxBytes: count
     .default(defaultMaxBytes)
-    .describe('How much JSON is kept; beyond it, the responses and conversations that are oldest are deleted.'),
+    .describe('How much JSON is kept; beyond it, the oldest responses, conversations and ended batches are deleted.'),
 })
 
 /** A text is short for an object with only `database`. */
