@@ -312,22 +312,29 @@ describe('a line of a batch', () => {
 })
 
 describe('a batch', () => {
-  test('of requests that were not all stored when their process died fails', async () => {
-    const { batches, store, ended } = await open({ send: () => reply(200) })
-    const given = {
-      endpoint: '/v1/messages',
-      windowMs: dayMs,
-      requests: toStream([{ customId: 'one', body: bodyOf('one') }]),
-      nameOf: () => '',
-    }
-    const { leaseUntilMs: _, ...batch } = await batches.createFromRequests(ann, given)
-    const half: Batch = { ...batch, id: 'msgbatch_half', state: 'validating', leaseUntilMs: Date.now() - 1 }
-    await store.create(half)
-    batches.start()
-    expect(await ended(half)).toMatchObject({
-      state: 'failed',
-      faults: [{ message: expect.stringContaining('send them again') }],
+  test('of requests exists once all of them are stored, and never if their process dies before', async () => {
+    const { batches, store } = await open({ send: () => reply(200) })
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
     })
+    async function* requests() {
+      yield { customId: 'one', body: bodyOf('one') }
+      await released
+    }
+    const given = { endpoint: '/v1/messages', windowMs: dayMs, nameOf: () => '' }
+    const creating = batches.createFromRequests(ann, { ...given, requests: requests() })
+    const arriving = async () => (await store.active())[0]
+    await until(async () => (await arriving()) !== undefined)
+    const { id } = (await arriving()) as Batch
+    expect(await batches.list('ann', 'anthropic')).toEqual([])
+    await expect(batches.cancel('ann', 'anthropic', id)).rejects.toMatchObject({ code: 'not-found' })
+    release()
+    const { leaseUntilMs: _, ...batch } = await creating
+    expect((await batches.list('ann', 'anthropic')).map((one) => one.id)).toEqual([id])
+    await store.create({ ...batch, id: 'msgbatch_half', state: 'validating', leaseUntilMs: Date.now() - 1 })
+    batches.start()
+    await until(async () => (await store.find('ann', 'msgbatch_half')) === undefined)
   })
 
   test('is refused while a hundred of its caller have not ended', async () => {

@@ -72,7 +72,7 @@ export class Batches {
     const { store, maxLineBytes, wallClock } = this.#deps
     await this.#refuseMany(principal)
     const check = new LineCheck({ endpoint, maxLineBytes, refuseModel: refuseModelFor(this.#deps, principal) })
-    // Nobody runs it before all of its lines are there; if this process dies before, it fails.
+    // Nobody runs it before all of its lines are there; if this process dies before, it is deleted.
     const held = () => ({ state: 'validating' as const, leaseUntilMs: wallClock() + leaseMs })
     const batch: Batch = { ...this.#newBatch(principal, 'anthropic', windowMs), endpoint, ...held() }
     await store.create(batch)
@@ -115,13 +115,14 @@ export class Batches {
 
   async find(owner: string, form: BatchForm, id: string): Promise<Batch> {
     const batch = await this.#deps.store.find(owner, id)
-    if (batch === undefined || batch.form !== form) throw new AppError('not-found', `there is no batch '${id.slice(0, 80)}'`)
+    if (batch === undefined || batch.form !== form || isArriving(batch))
+      throw new AppError('not-found', `there is no batch '${id.slice(0, 80)}'`)
     return batch
   }
 
   /** The newest first. */
-  list(owner: string, form: BatchForm): Promise<readonly Batch[]> {
-    return this.#deps.store.list(owner, form)
+  async list(owner: string, form: BatchForm): Promise<readonly Batch[]> {
+    return (await this.#deps.store.list(owner, form)).filter((batch) => !isArriving(batch))
   }
 
   /** The results so far are kept. A batch that has ended stays as it is. */
@@ -182,6 +183,11 @@ export class Batches {
       usage: noUsage,
     }
   }
+}
+
+/** Before all of its requests are stored, a batch that came with them does not exist for anybody. */
+function isArriving({ state, inputFileId }: Batch): boolean {
+  return state === 'validating' && inputFileId === undefined
 }
 
 function refusalOf(faults: readonly { readonly message: string; readonly param: string }[]): AppError {

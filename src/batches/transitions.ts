@@ -15,6 +15,8 @@ export async function readInput(deps: BatchDeps, batch: Batch): Promise<void> {
   const { id, owner, inputFileId, endpoint, keyHash } = batch
   const principal = await deps.findPrincipal(keyHash)
   const keepLease = createLease(deps, id)
+  // The process died that was storing its requests: the caller has no reply, and sends them again.
+  if (inputFileId === undefined) return store.delete(owner, id)
   let waiting: BatchLine[] = []
   let waitingBytes = 0
   let total = 0
@@ -28,9 +30,6 @@ export async function readInput(deps: BatchDeps, batch: Batch): Promise<void> {
   // Another process may have read a part.
   await store.deleteLines(id)
   try {
-    if (inputFileId === undefined) {
-      throw new AppError('invalid-request', 'the server ended before all requests were stored: send them again')
-    }
     if (principal === undefined) throw new AppError('unauthorized', 'the API key that created the batch no longer exists')
     const rules = { endpoint, maxLineBytes: deps.maxLineBytes, refuseModel: refuseModelFor(deps, principal) }
     const faults = await readLines(await files.content(owner, inputFileId), rules, (line) => {
