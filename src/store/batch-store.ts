@@ -12,6 +12,8 @@ import type { Tables } from './tables.ts'
 
 /** A statement with more rows takes long to build, and to run. */
 const maxStatementRows = 200
+/** Lines that end together without having run: their numbers are in memory. */
+const mostEnded = 2000
 
 type BatchRow = Selectable<Tables['batches']>
 
@@ -136,18 +138,24 @@ export function createBatchStore(db: Kysely<Tables>, { type, now, expiry }: Batc
       const abandoned = db.updateTable('batch_lines').set({ runner: null, lease_until: null }).where('runner', 'is not', null)
       await abandoned.where('lease_until', '<=', now()).execute()
     },
-    endWaiting: (id, ending) =>
-      db.transaction().execute(async (transaction) => {
-        const changed = await transaction
-          .updateTable('batch_lines')
-          .set({ ending, body: null })
-          .where('batch_id', '=', id)
-          .where('ending', 'is', null)
-          .where('runner', 'is', null)
-          .returning('line')
-          .execute()
-        await addTo(transaction, id, { [ending]: changed.length })
-      }),
+    async endWaiting(id, ending) {
+      for (let count = mostEnded; count === mostEnded; ) {
+        count = await db.transaction().execute(async (transaction) => {
+          const page = waiting(id).select('line').limit(mostEnded)
+          const changed = await transaction
+            .updateTable('batch_lines')
+            .set({ ending, body: null })
+            .where('batch_id', '=', id)
+            .where('line', 'in', page)
+            .where('ending', 'is', null)
+            .where('runner', 'is', null)
+            .returning('line')
+            .execute()
+          await addTo(transaction, id, { [ending]: changed.length })
+          return changed.length
+        })
+      }
+    },
     async hasWork(id) {
       const query = db.selectFrom('batch_lines').select('line').where('batch_id', '=', id).where('ending', 'is', null)
       return (await query.limit(1).executeTakeFirst()) !== undefined
