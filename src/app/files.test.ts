@@ -85,7 +85,17 @@ test.each<[string, FormData | string, Record<string, string>, object]>([
   ['no file', form(['purpose', 'vision']), {}, { status: 400, param: 'file' }],
   ['two files', form(['purpose', 'vision'], ['file', new Blob(['a'])], ['file', new Blob(['b'])]), {}, { status: 400 }],
   ['a file in another field', form(['purpose', 'vision'], ['image', new Blob(['a'])]), {}, { status: 400 }],
-  ['an expiry', form(['purpose', 'vision'], ['expires_after[seconds]', '9'], ['file', new Blob(['a'])]), {}, { status: 400 }],
+  [
+    'a short life',
+    form(
+      ['purpose', 'vision'],
+      ['expires_after[anchor]', 'created_at'],
+      ['expires_after[seconds]', '9'],
+      ['file', new Blob(['a'])],
+    ),
+    {},
+    { status: 400, param: 'expires_after.seconds' },
+  ],
   ['a long field', form(['purpose', 'v'.repeat(5000)], ['file', new Blob(['a'])]), {}, { status: 400 }],
   ['too many bytes', form(['purpose', 'vision'], ['file', new Blob([Buffer.alloc(50_001)])]), {}, { status: 413 }],
   ['JSON', '{}', { 'content-type': 'application/json' }, { status: 415 }],

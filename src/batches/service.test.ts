@@ -21,11 +21,11 @@ const dayMs = 86_400_000
 function createFiles() {
   const kept = new Map<string, { readonly file: StoredFile; readonly bytes: Buffer }>()
   const files: FileStore = {
-    add: async (_, { filename, mediaType, bytes, purposeOf }) => {
+    add: async (_, { filename, mediaType, bytes, wishes }) => {
       const pieces: Uint8Array[] = []
       for await (const piece of bytes) pieces.push(piece)
       const all = Buffer.concat(pieces)
-      const purpose = (await purposeOf()) ?? ''
+      const { purpose = '' } = await wishes()
       const file = { id: `file-${kept.size}`, filename, mediaType, purpose, sizeBytes: all.length, createdAtMs: 0 }
       kept.set(file.id, { file, bytes: all })
       return file
@@ -118,7 +118,7 @@ async function open({ send, slots = 2, onStore, ...given }: Given) {
       return `{"custom_id":"${index}","method":"POST","url":"/v1/embeddings","body":${json}}`
     })
     const bytes = [Buffer.from(lines.join('\n'))]
-    const upload = { filename: 'in', mediaType: '', bytes: toStream(bytes), purposeOf: async () => 'batch' }
+    const upload = { filename: 'in', mediaType: '', bytes: toStream(bytes), wishes: async () => ({ purpose: 'batch' }) }
     const { id: inputFileId } = await files.add('ann', upload, new AbortController().signal)
     return batches.createFromFile(ann, { endpoint: '/v1/embeddings', inputFileId, windowMs: dayMs })
   }

@@ -22,6 +22,7 @@ export type FileBatch = {
   readonly endpoint: string
   readonly inputFileId: string
   readonly windowMs: number
+  readonly outputLifetimeMs?: number
   readonly metadata?: Metadata
 }
 

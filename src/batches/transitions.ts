@@ -71,7 +71,11 @@ export async function finalize(deps: BatchDeps, batch: Batch): Promise<void> {
   if (form === 'openai') await store.deleteLines(id)
 }
 
-async function writeFile(deps: BatchDeps, { id, owner }: Batch, kind: 'output' | 'error'): Promise<string> {
+async function writeFile(
+  deps: BatchDeps,
+  { id, owner, outputLifetimeMs: lifetimeMs }: Batch,
+  kind: 'output' | 'error',
+): Promise<string> {
   const keepLease = createLease(deps, id)
   async function* bytes() {
     for (let after = 0; ; ) {
@@ -87,7 +91,7 @@ async function writeFile(deps: BatchDeps, { id, owner }: Batch, kind: 'output' |
   const file = { filename: `${id}_${kind}.jsonl`, mediaType: 'application/jsonl', bytes: bytes(), isResult: true as const }
   const { id: fileId } = await deps.files.add(
     owner,
-    { ...file, purposeOf: async () => 'batch_output' },
+    { ...file, wishes: async () => ({ purpose: 'batch_output', ...(lifetimeMs !== undefined && { lifetimeMs }) }) },
     new AbortController().signal,
   )
   return fileId

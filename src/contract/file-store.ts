@@ -8,21 +8,26 @@ export type StoredFile = {
   /** OpenAI's purpose; Anthropic's files have none. */
   readonly purpose?: string
   readonly createdAtMs: number
+  /** From then on, it does not exist. */
+  readonly expiresAtMs?: number
 }
+
+/** The wishes of a caller for its file. */
+export type FileWishes = Pick<StoredFile, 'purpose'> & { readonly lifetimeMs?: number }
 
 type NewFile = Pick<StoredFile, 'filename' | 'mediaType'>
 
 /** Stores the uploads of callers separately: another caller's file does not exist. */
 export interface FileStore {
   /**
-   * Stores a file once all bytes have arrived; otherwise nothing is kept. `purposeOf` is called at that time, and may reject. Rejects with
+   * Stores a file once all bytes have arrived; otherwise nothing is kept. `wishes` is called at that time, and may reject. Rejects with
    * `body-too-large`, `request-conflict` when the caller's room is full, and the signal's reason.
    */
   add(
     owner: string,
     file: NewFile & {
       readonly bytes: AsyncIterable<Uint8Array>
-      purposeOf(): Promise<string | undefined>
+      wishes(): Promise<FileWishes>
       /** The server made it: the caller's room does not limit it. */
       readonly isResult?: true
     },
@@ -48,4 +53,6 @@ export interface FilePlace {
   remove(owner: string, id: string): Promise<void>
   /** Removes files that arrived before this time but were never kept, for example because their process died. */
   removeAbandoned(owner: string, beforeMs: number): Promise<void>
+  /** Removes the files of all owners that have expired. */
+  removeExpired(nowMs: number): Promise<void>
 }

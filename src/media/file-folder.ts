@@ -29,14 +29,11 @@ export class FileFolder implements FilePlace {
   }
 
   async list(owner: string): Promise<readonly StoredFile[]> {
-    const names = await readdir(this.#folderOf(owner)).catch(() => [])
-    const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length))
-    return (await Promise.all(ids.map((id) => this.get(owner, id)))).filter((file) => file !== undefined)
+    return filesIn(this.#folderOf(owner))
   }
 
   async get(owner: string, id: string): Promise<StoredFile | undefined> {
-    const text = await readFile(`${this.#pathOf(owner, id)}.json`, 'utf8').catch(() => undefined)
-    return text === undefined ? undefined : (JSON.parse(text) as StoredFile)
+    return readStored(this.#pathOf(owner, id))
   }
 
   content(owner: string, id: string): AsyncIterable<Uint8Array> {
@@ -44,10 +41,7 @@ export class FileFolder implements FilePlace {
   }
 
   async remove(owner: string, id: string): Promise<void> {
-    const path = this.#pathOf(owner, id)
-    // The JSON file goes first: it declares the file to exist.
-    await rm(`${path}.json`, { force: true })
-    for (const name of [`${path}.json.part`, path, `${path}.part`]) await rm(name, { force: true })
+    await removeFrom(this.#pathOf(owner, id))
   }
 
   async removeAbandoned(owner: string, beforeMs: number): Promise<void> {
@@ -61,6 +55,15 @@ export class FileFolder implements FilePlace {
     }
   }
 
+  async removeExpired(nowMs: number): Promise<void> {
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const folder = join(this.#folder, name)
+      for (const file of await filesIn(folder)) {
+        if ((file.expiresAtMs ?? Number.POSITIVE_INFINITY) <= nowMs) await removeFrom(join(folder, file.id))
+      }
+    }
+  }
+
   #pathOf(owner: string, id: string): string {
     return join(this.#folderOf(owner), id)
   }
@@ -69,4 +72,21 @@ export class FileFolder implements FilePlace {
   #folderOf(owner: string): string {
     return join(this.#folder, hash('sha256', owner).slice(0, 32))
   }
+}
+
+async function filesIn(folder: string): Promise<readonly StoredFile[]> {
+  const names = await readdir(folder).catch(() => [])
+  const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length))
+  return (await Promise.all(ids.map((id) => readStored(join(folder, id))))).filter((file) => file !== undefined)
+}
+
+async function readStored(path: string): Promise<StoredFile | undefined> {
+  const text = await readFile(`${path}.json`, 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as StoredFile)
+}
+
+async function removeFrom(path: string): Promise<void> {
+  // The JSON file goes first: it declares the file to exist.
+  await rm(`${path}.json`, { force: true })
+  for (const name of [`${path}.json.part`, path, `${path}.part`]) await rm(name, { force: true })
 }

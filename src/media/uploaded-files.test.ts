@@ -20,7 +20,7 @@ afterEach(() => rm(folder, { recursive: true }))
 
 const never = new AbortController().signal
 
-function open(options: { readonly maxCount?: number } = {}) {
+function open(options: { readonly maxCount?: number; readonly wallClock?: () => number } = {}) {
   return new UploadedFiles({
     place: new FileFolder(folder),
     maxFileBytes: 1000,
@@ -36,7 +36,11 @@ async function* piecesOf(...pieces: readonly (string | Buffer)[]) {
 }
 
 function add(files: UploadedFiles, owner: string, bytes: AsyncIterable<Uint8Array>, signal = never) {
-  return files.add(owner, { filename: 'a.png', mediaType: 'image/png', bytes, purposeOf: async () => 'vision' }, signal)
+  return files.add(
+    owner,
+    { filename: 'a.png', mediaType: 'image/png', bytes, wishes: async () => ({ purpose: 'vision' }) },
+    signal,
+  )
 }
 
 async function textOf(files: UploadedFiles, owner: string, id: string): Promise<string> {
@@ -146,11 +150,11 @@ test('a cancelled upload ends, though its bytes do not, and leaves nothing', asy
 })
 
 test('a refused purpose leaves nothing, and what a dead process left goes with time', async () => {
-  const purposeOf = async () => {
+  const wishes = async () => {
     throw new AppError('invalid-request', 'no')
   }
   const files = open()
-  await expect(files.add('ann', { filename: 'a', mediaType: 'b', bytes: piecesOf('a'), purposeOf }, never)).rejects.toThrow('no')
+  await expect(files.add('ann', { filename: 'a', mediaType: 'b', bytes: piecesOf('a'), wishes }, never)).rejects.toThrow('no')
   expect(await namesIn(folder)).toEqual([])
   const [owner = ''] = await readdir(folder)
   const old = join(folder, owner, `file-${'0'.repeat(32)}.part`)
@@ -208,10 +212,34 @@ test('results that the server is writing leave the room for uploads', async () =
     await ended
   }
   const bytes = pieces()
-  const result = { filename: 'r', mediaType: '', bytes, purposeOf: async () => 'batch_output', isResult: true as const }
+  const result = {
+    filename: 'r',
+    mediaType: '',
+    bytes,
+    wishes: async () => ({ purpose: 'batch_output' }),
+    isResult: true as const,
+  }
   const writing = files.add('ann', result, never)
   await begun
   await expect(add(files, 'ann', piecesOf(Buffer.alloc(900)))).resolves.toMatchObject({ sizeBytes: 900 })
   end()
   await writing
+})
+
+test('a file that has expired is gone at once, gives its room back, and is removed with those of all other callers', async () => {
+  let nowMs = Date.now()
+  const files = open({ maxCount: 1, wallClock: () => nowMs })
+  const upload = { filename: 'a', mediaType: 'b', wishes: async () => ({ lifetimeMs: 3_600_000 }) }
+  const { id, expiresAtMs } = await files.add('ann', { ...upload, bytes: piecesOf('a') }, never)
+  await files.add('bob', { ...upload, bytes: piecesOf('b') }, never)
+  expect(expiresAtMs).toBe(nowMs + 3_600_000)
+  nowMs += 3_599_999
+  expect(await textOf(files, 'ann', id)).toBe('a')
+  nowMs += 1
+  expect(await files.list('ann')).toEqual([])
+  await expect(files.content('ann', id)).rejects.toMatchObject({ code: 'not-found' })
+  await expect(add(files, 'ann', piecesOf('c'))).resolves.toMatchObject({ sizeBytes: 1 })
+  nowMs += 600_000
+  await files.list('ann')
+  await expect.poll(() => namesIn(folder)).toHaveLength(2)
 })

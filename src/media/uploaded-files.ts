@@ -15,16 +15,21 @@ type UploadOptions = {
   /** For all files of one caller. */
   readonly maxBytes: number
   readonly maxCount: number
+  /** Milliseconds of the epoch. */
+  readonly wallClock?: () => number
 }
 
 const idForm = /^file-[\da-f]{32}$/
 /** The remains of uploads from a dead process are deleted after this time. */
 const abandonedMs = 3_600_000
+const sweepMs = 600_000
 
 /** The uploads of callers, within the room of each. */
 export class UploadedFiles implements FileStore {
   readonly #options: UploadOptions
   readonly #place: FilePlace
+  readonly #wallClock: () => number
+  #sweptAtMs = 0
   readonly #arriving = new Map<string, number>()
   /** Two concurrent uploads of a caller could otherwise take the same last place. */
   readonly #keeping = new KeyedQueue<string>()
@@ -32,12 +37,13 @@ export class UploadedFiles implements FileStore {
   constructor(options: UploadOptions) {
     this.#options = options
     this.#place = options.place
+    this.#wallClock = options.wallClock ?? Date.now
   }
 
   async add(owner: string, file: Parameters<FileStore['add']>[1], signal: AbortSignal): Promise<StoredFile> {
     signal.throwIfAborted()
     const id = `file-${randomBytes(16).toString('hex')}`
-    await this.#place.removeAbandoned(owner, Date.now() - abandonedMs)
+    await this.#place.removeAbandoned(owner, this.#wallClock() - abandonedMs)
     const { maxFileBytes, maxBatchBytes } = this.#options
     const isLimited = file.isResult !== true
     const kept = isLimited ? await this.#roomOf(owner) : 0
@@ -55,11 +61,20 @@ export class UploadedFiles implements FileStore {
       const bytes = file.bytes instanceof Readable ? file.bytes : Readable.from(file.bytes)
       await pipeline(bytes, counter(count), (counted) => this.#place.write(owner, id, counted), { signal })
       const { filename, mediaType } = file
-      const purpose = await file.purposeOf()
+      const { purpose, lifetimeMs } = await file.wishes()
       // Fields may come after the file.
       const mostBytes = purpose === 'batch' ? maxBatchBytes : maxFileBytes
       if (isLimited && sizeBytes > mostBytes) throw tooLarge(mostBytes)
-      const stored = { id, filename, mediaType, sizeBytes, ...(purpose !== undefined && { purpose }) }
+      const createdAtMs = this.#wallClock()
+      const stored = {
+        id,
+        filename,
+        mediaType,
+        sizeBytes,
+        createdAtMs,
+        ...(purpose !== undefined && { purpose }),
+        ...(lifetimeMs !== undefined && { expiresAtMs: createdAtMs + lifetimeMs }),
+      }
       return await this.#keeping.run(owner, undefined, () => this.#keep(owner, stored, isLimited))
     } catch (error) {
       await this.#place.remove(owner, id)
@@ -71,13 +86,14 @@ export class UploadedFiles implements FileStore {
   }
 
   async list(owner: string): Promise<readonly StoredFile[]> {
-    const files = await this.#place.list(owner)
+    const files = await this.#kept(owner)
     return files.toSorted((one, other) => other.createdAtMs - one.createdAtMs || (one.id < other.id ? 1 : -1))
   }
 
   async get(owner: string, id: string): Promise<StoredFile> {
     const found = idForm.test(id) ? await this.#place.get(owner, id) : undefined
-    if (found === undefined) throw notFound(id)
+    this.#sweep()
+    if (found === undefined || this.#hasExpired(found)) throw notFound(id)
     return found
   }
 
@@ -92,22 +108,38 @@ export class UploadedFiles implements FileStore {
   }
 
   /** Keeps an upload that has arrived, if it still fits. */
-  async #keep(owner: string, arrived: Omit<StoredFile, 'createdAtMs'>, isLimited: boolean): Promise<StoredFile> {
+  async #keep(owner: string, stored: StoredFile, isLimited: boolean): Promise<StoredFile> {
     const { maxBytes, maxCount } = this.#options
-    if (isLimited && (await this.#roomOf(owner)) + arrived.sizeBytes > maxBytes) throw full(this.#options)
-    const stored = { ...arrived, createdAtMs: Date.now() }
+    if (isLimited && (await this.#roomOf(owner)) + stored.sizeBytes > maxBytes) throw full(this.#options)
     await this.#place.keep(owner, stored)
     // Another process may have stored one meanwhile.
-    const files = isLimited ? await this.#place.list(owner) : []
+    const files = isLimited ? await this.#kept(owner) : []
     if (files.length > maxCount || sumOf(files) > maxBytes) throw full(this.#options)
     return stored
   }
 
   /** The bytes that a caller uses. Throws at the limit of files. */
   async #roomOf(owner: string): Promise<number> {
-    const files = await this.#place.list(owner)
+    const files = await this.#kept(owner)
     if (files.length >= this.#options.maxCount) throw full(this.#options)
     return sumOf(files)
+  }
+
+  async #kept(owner: string): Promise<readonly StoredFile[]> {
+    this.#sweep()
+    return (await this.#place.list(owner)).filter((file) => !this.#hasExpired(file))
+  }
+
+  #hasExpired({ expiresAtMs = Number.POSITIVE_INFINITY }: StoredFile): boolean {
+    return expiresAtMs <= this.#wallClock()
+  }
+
+  /** Removes what has expired, of any caller, now and then; a failure shows in the next call for files. */
+  #sweep(): void {
+    const nowMs = this.#wallClock()
+    if (nowMs - this.#sweptAtMs < sweepMs) return
+    this.#sweptAtMs = nowMs
+    void this.#place.removeExpired(nowMs).catch(() => undefined)
   }
 }
 

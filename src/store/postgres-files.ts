@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { AppError } from '../contract/errors.ts'
 import type { FilePlace, StoredFile } from '../contract/file-store.ts'
 import type { Tables } from './tables.ts'
@@ -45,6 +45,10 @@ export function createPostgresFiles(db: Kysely<Tables>): FilePlace {
     async removeAbandoned(owner, beforeMs) {
       const unkept = db.deleteFrom('files').where('owner', '=', owner).where('json', 'is', null)
       await unkept.where('created_at', '<', beforeMs).execute()
+    },
+    async removeExpired(nowMs) {
+      const expiry = sql<number>`cast(cast(json as json) ->> 'expiresAtMs' as bigint)`
+      await db.deleteFrom('files').where(expiry, '<=', nowMs).execute()
     },
   }
 }

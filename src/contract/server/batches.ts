@@ -42,6 +42,8 @@ export type Batch = {
   /** The path of all lines. */
   readonly endpoint: string
   readonly inputFileId?: string
+  /** How long its files of results are kept; absent: until they are deleted. */
+  readonly outputLifetimeMs?: number
   readonly metadata?: { readonly [key: string]: string }
   /** When it came into these states; `endedMs`: into a final one. */
   readonly times: {

@@ -4,7 +4,7 @@ import { looseObject } from '../wire/first-fault.ts'
 import { invalid } from '../wire/invalid.ts'
 import { unknownNames } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
-import { pageOf } from './files.ts'
+import { expiresAfter, pageOf } from './files.ts'
 import { metadata } from './lists.ts'
 import type { WireBatch, WireBatchList } from './replies.ts'
 
@@ -24,7 +24,7 @@ export const newBatchSchema = looseObject({
   endpoint: z.enum(endpoints, { error: `one of ${endpoints.join(', ')}` }),
   completion_window: z.string({ error: windowError }).regex(/^\d{1,3}h$/, { error: windowError }),
   metadata,
-  output_expires_after: z.unknown().optional(),
+  output_expires_after: expiresAfter.nullish(),
 })
 
 /** `ignored`: unknown fields. Throws `invalid-request`. */
@@ -32,13 +32,11 @@ export function decodeNewBatch(body: unknown) {
   const wire = validate(newBatchSchema, body ?? {})
   const hours = Number.parseInt(wire.completion_window, 10)
   if (hours < 1 || hours > 168) throw invalid('completion_window', `completion_window: expected ${windowError}`)
-  if (wire.output_expires_after !== undefined && wire.output_expires_after !== null) {
-    throw invalid('output_expires_after', 'output_expires_after is not supported: files are kept until they are deleted')
-  }
   const given = {
     endpoint: wire.endpoint,
     inputFileId: wire.input_file_id,
     windowMs: hours * hourMs,
+    ...(wire.output_expires_after && { outputLifetimeMs: wire.output_expires_after.seconds * 1000 }),
     ...(wire.metadata !== undefined && wire.metadata !== null && { metadata: wire.metadata }),
   }
   return { given, ignored: unknownNames(newBatchSchema, wire) }

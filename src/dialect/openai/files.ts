@@ -1,21 +1,45 @@
+import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import type { StoredFile } from '../../contract/file-store.ts'
+import type { FileWishes, StoredFile } from '../../contract/file-store.ts'
+import { looseObject } from '../wire/first-fault.ts'
 import { invalidQuery } from '../wire/invalid.ts'
+import { validate } from '../wire/validate.ts'
 import type { DeletedFile, FileList, File as WireFile } from './replies.ts'
 
 const purposes = ['vision', 'user_data', 'batch']
 
-/** The purpose of an upload. Throws for any but those that models read. */
-export function readPurpose(fields: ReadonlyMap<string, string>): string {
+const expiryError = 'an object {anchor: "created_at", seconds: 3600 to 2592000}'
+export const expiresAfter = looseObject({
+  anchor: z.literal('created_at', { error: expiryError }),
+  seconds: z
+    .number({ error: expiryError })
+    .int({ error: expiryError })
+    .min(3600, { error: expiryError })
+    .max(2_592_000, { error: expiryError }),
+})
+
+/** The wishes of an upload. Throws `invalid-request` for any purpose but those that models read. */
+export function readWishes(fields: ReadonlyMap<string, string>): FileWishes {
   const purpose = fields.get('purpose')
-  if (purpose !== undefined && purposes.includes(purpose)) return purpose
-  const sent = purpose === undefined ? 'is missing' : `is '${purpose.slice(0, 40)}'`
-  throw new AppError('invalid-request', `purpose ${sent}: expected one of ${purposes.join(', ')}`, { param: 'purpose' })
+  if (purpose === undefined || !purposes.includes(purpose)) {
+    const sent = purpose === undefined ? 'is missing' : `is '${purpose.slice(0, 40)}'`
+    throw new AppError('invalid-request', `purpose ${sent}: expected one of ${purposes.join(', ')}`, { param: 'purpose' })
+  }
+  const [anchor, seconds] = lifetimeFields.map((name) => fields.get(name))
+  if (anchor === undefined && seconds === undefined) return { purpose }
+  const { expires_after } = validate(z.object({ expires_after: expiresAfter }), {
+    expires_after: { anchor, seconds: Number(seconds) },
+  })
+  return { purpose, lifetimeMs: expires_after.seconds * 1000 }
 }
 
-export function encodeFile({ id, filename, sizeBytes, purpose = 'user_data', createdAtMs }: StoredFile): WireFile {
+const lifetimeFields = ['expires_after[anchor]', 'expires_after[seconds]'] as const
+export const fileFields: readonly string[] = ['purpose', ...lifetimeFields]
+
+export function encodeFile({ id, filename, sizeBytes, purpose = 'user_data', createdAtMs, expiresAtMs }: StoredFile): WireFile {
+  const expiry = expiresAtMs === undefined ? {} : { expires_at: Math.floor(expiresAtMs / 1000) }
   const created_at = Math.floor(createdAtMs / 1000)
-  return { id, object: 'file', bytes: sizeBytes, created_at, filename, purpose, status: 'processed' }
+  return { id, object: 'file', bytes: sizeBytes, created_at, ...expiry, filename, purpose, status: 'processed' }
 }
 
 type Query = Readonly<Record<string, unknown>>

@@ -108,6 +108,7 @@ export const file = named(
     object: is('file'),
     bytes: number,
     created_at: number,
+    expires_at: number.optional(),
     filename: text,
     purpose: text,
     status: is('processed'),

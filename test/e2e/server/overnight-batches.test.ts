@@ -142,6 +142,27 @@ describe('batches', () => {
     await expect(of('file-00000000000000000000000000000000')).rejects.toMatchObject({ status: 404 })
   })
 
+  test('the results of a batch are kept for as long as it asks', async () => {
+    const input = toJsonLines([lineOf('a', 'Hello.')])
+    const file = await openai.files.create({
+      file: await toFile(Buffer.from(input), 'in.jsonl'),
+      purpose: 'batch',
+      expires_after: { anchor: 'created_at', seconds: 7200 },
+    })
+    expect(file.expires_at).toBe(file.created_at + 7200)
+    const of = (seconds: number) =>
+      openai.batches.create({
+        input_file_id: file.id,
+        endpoint: url,
+        completion_window: '24h',
+        output_expires_after: { anchor: 'created_at', seconds },
+      })
+    await expect(of(3599)).rejects.toMatchObject({ status: 400, param: 'output_expires_after.seconds' })
+    const done = await ended((await of(3600)).id)
+    const output = await openai.files.retrieve(done.output_file_id ?? '')
+    expect(output.expires_at).toBe(output.created_at + 3600)
+  })
+
   test('a cancelled batch keeps what is done, and says of the rest that it was not run', async () => {
     const slow = JSON.stringify({ raw: 'late', delayMs: 600_000 })
     const batch = await create([

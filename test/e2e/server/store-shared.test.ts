@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { FilePlace, StoredFile } from '../../../src/contract/file-store.ts'
+import type { FilePlace, FileWishes, StoredFile } from '../../../src/contract/file-store.ts'
 import type { Shared } from '../../../src/contract/server/shared.ts'
 import { UploadedFiles } from '../../../src/media/uploaded-files.ts'
 import { type OpenStore, openStore } from '../../../src/store/open-store.ts'
@@ -55,10 +55,15 @@ describe.skipIf(!hasPostgres)(`what servers share in PostgreSQL${postgresHint}`,
     async function* inPieces(bytes: Uint8Array) {
       for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536)
     }
-    const add = (files: UploadedFiles, owner: string, bytes: Uint8Array, purposeOf = async () => 'vision') =>
+    const add = (
+      files: UploadedFiles,
+      owner: string,
+      bytes: Uint8Array,
+      wishes = async (): Promise<FileWishes> => ({ purpose: 'vision' }),
+    ) =>
       files.add(
         owner,
-        { filename: 'a.bin', mediaType: 'image/png', bytes: inPieces(bytes), purposeOf },
+        { filename: 'a.bin', mediaType: 'image/png', bytes: inPieces(bytes), wishes },
         new AbortController().signal,
       )
     const bytesOf = async (files: UploadedFiles, owner: string, { id }: StoredFile) => {

@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError } from '../../../contract/errors.ts'
-import type { StoredFile } from '../../../contract/file-store.ts'
+import type { FileWishes, StoredFile } from '../../../contract/file-store.ts'
 import { encodeAnthropicError, requestIdHeader } from '../../../dialect/anthropic/errors.ts'
 import { encodeAnthropicFile, encodeAnthropicFiles, encodeDeletedAnthropicFile } from '../../../dialect/anthropic/files.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
-import { encodeDeletedFile, encodeFile, encodeFileList, readPurpose } from '../../../dialect/openai/files.ts'
+import { encodeDeletedFile, encodeFile, encodeFileList, fileFields, readWishes } from '../../../dialect/openai/files.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeForm } from '../../body/parse-form.ts'
 import { readUpload } from '../../body/read-upload.ts'
@@ -18,7 +17,7 @@ type Query = Readonly<Record<string, unknown>>
 type WithId = { readonly Params: { readonly id: string } }
 
 type FileForm = {
-  purposeOf(fields: ReadonlyMap<string, string>): string | undefined
+  wishes(fields: ReadonlyMap<string, string>): FileWishes
   one(file: StoredFile): unknown
   list(files: readonly StoredFile[], query: Query): unknown
   deleted(id: string): unknown
@@ -27,15 +26,15 @@ type FileForm = {
 }
 
 const openai: FileForm = {
-  purposeOf: readPurpose,
+  wishes: readWishes,
   one: encodeFile,
   list: encodeFileList,
   deleted: encodeDeletedFile,
-  known: ['purpose'],
+  known: fileFields,
   encodeError: encodeOpenaiError,
 }
 const anthropic: FileForm = {
-  purposeOf: () => undefined,
+  wishes: () => ({}),
   one: encodeAnthropicFile,
   list: encodeAnthropicFiles,
   deleted: encodeDeletedAnthropicFile,
@@ -54,8 +53,8 @@ export function addFileRoutes(app: FastifyInstance, deps: Watching & Keeping): v
     inForm(request, reply, (form) =>
       withRun(deps, request, reply, async ({ principal, signal }) => {
         const file = await readUpload({ ...takeForm(request), signal }, ({ allFields, ...upload }) => {
-          const purposeOf = async () => checkFields(await allFields(), form, reply)
-          return files.add(principal.id, { ...upload, purposeOf }, signal)
+          const wishes = async () => checkFields(await allFields(), form, reply)
+          return files.add(principal.id, { ...upload, wishes }, signal)
         })
         return form.one(file)
       }),
@@ -89,19 +88,13 @@ export function addFileRoutes(app: FastifyInstance, deps: Watching & Keeping): v
   )
 }
 
-/** The purpose, once all fields have arrived. Throws for a field that would be ignored to the caller's harm. */
-function checkFields(fields: ReadonlyMap<string, string>, form: FileForm, reply: FastifyReply): string | undefined {
-  const expiry = [...fields.keys()].find((name) => name.startsWith('expires_after'))
-  if (expiry !== undefined) {
-    throw new AppError('unsupported-field', `${expiry} is not supported: files are kept until they are deleted`, {
-      param: expiry,
-    })
-  }
+/** The wishes in the fields, once all have arrived. */
+function checkFields(fields: ReadonlyMap<string, string>, form: FileForm, reply: FastifyReply): FileWishes {
   addIgnored(
     reply,
     [...fields.keys()].filter((name) => !form.known.includes(name)),
   )
-  return form.purposeOf(fields)
+  return form.wishes(fields)
 }
 
 /** With `anthropic-version`, Anthropic's. */
