@@ -2,7 +2,7 @@ type Command = readonly [program: string, args: readonly string[]]
 type Step = { readonly name: string; readonly share?: number; readonly command?: Command; readonly skipped?: string }
 type Result = { readonly name: string; readonly outcome: string; readonly seconds: number; readonly output: string }
 
-export function stepsOf(options: { readonly model?: string; readonly draft?: string }): readonly Step[]
+export function stepsOf(options: { readonly model?: string; readonly draft?: string; readonly cpu?: boolean }): readonly Step[]
 export function runSteps(
   steps: readonly Step[],
   options: { readonly limitMs: number; readonly onStep?: (name: string) => void },

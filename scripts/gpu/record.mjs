@@ -1,6 +1,7 @@
-// npm run gpu-record -- [--model FILE] [--draft FILE] [--minutes N] [--name MACHINE]: everything that a machine with a GPU is asked for, in one run of
+// npm run gpu-record -- [--model FILE] [--draft FILE] [--minutes N] [--name MACHINE] [--cpu]: everything that a machine with a GPU is asked for, in one run of
 // 12 minutes: doctor, the GPU tests, decoding, prompts, drafts, a picture, and eight workers. Needs `npm run gpu -- cuda|vulkan` first; takes what
 // `npm run llama-server` and `npm run senses` have made. Writes bench/results/DATE-gpu-MACHINE.md, also of what failed or was ended by its time.
+// With --cpu, the same steps are tried on a machine without a GPU, and the record is only printed.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, hostname, release, totalmem } from 'node:os'
@@ -15,13 +16,17 @@ const keptCharacters = 12_000
 const killAfterMs = 5000
 
 /** The steps with their shares of the time; the rest of one that ends early is for the next ones. */
-export function stepsOf({ model, draft }) {
+export function stepsOf({ model, draft, cpu = false }) {
   const files = model === undefined ? [] : ['--model', model]
-  const bench = ['npm', ['run', '-s', 'bench', '--', '--quick', '--gpu', ...files]]
+  const bench = ['npm', ['run', '-s', 'bench', '--', '--quick', ...(cpu ? [] : ['--gpu']), ...files]]
   const more = (...args) => [bench[0], [...bench[1], ...args]]
   return [
     { name: 'doctor', share: 1, command: ['npm', ['run', '-s', 'dragoman', '--', 'doctor']] },
-    { name: 'GPU tests', share: 5, command: ['npm', ['run', '-s', 'gpu-tests']] },
+    {
+      name: 'GPU tests',
+      share: 5,
+      command: ['npm', ['run', '-s', ...(cpu ? ['e2e', '--', '--tags-filter', 'gpu'] : ['gpu-tests'])]],
+    },
     { name: 'decoding and prompts', share: 7, command: more('--only', 'decoding,prompts', '--minutes', '1.5') },
     model === undefined
       ? { name: 'drafts', skipped: 'without --model' }
@@ -127,6 +132,7 @@ async function main() {
     options: {
       model: { type: 'string' },
       draft: { type: 'string' },
+      cpu: { type: 'boolean', default: false },
       minutes: { type: 'string', default: '12' },
       name: { type: 'string', default: hostname() },
     },
@@ -145,11 +151,12 @@ async function main() {
     commit: capture('git', ['rev-parse', '--short', 'HEAD']).output.trim(),
     command: ['npm run gpu-record', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' '),
   })
+  process.exitCode = results.every(({ outcome }) => outcome === 'passed' || outcome.startsWith('skipped')) ? 0 : 1
+  if (values.cpu) return void process.stdout.write(record)
   const file = join(root, 'bench', 'results', `${date}-gpu-${values.name}.md`)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, record)
   process.stdout.write(`${file}\n`)
-  process.exitCode = results.every(({ outcome }) => outcome === 'passed' || outcome.startsWith('skipped')) ? 0 : 1
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main()

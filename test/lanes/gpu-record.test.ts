@@ -41,3 +41,10 @@ test('drafts are measured with a model only', () => {
   expect(drafts({})).toMatchObject({ skipped: 'without --model' })
   expect(drafts({ model: 'm.gguf', draft: 'd.gguf' })?.command?.[1].slice(-2)).toEqual(['m.gguf', 'd.gguf'])
 })
+
+test('a trial on a processor asks nothing of a GPU', () => {
+  const words = (cpu: boolean) => stepsOf({ cpu }).flatMap(({ command }) => command?.flat(2) ?? [])
+  expect(words(false)).toEqual(expect.arrayContaining(['--gpu', 'gpu-tests']))
+  expect(words(true)).not.toContain('--gpu')
+  expect(words(true)).not.toContain('gpu-tests')
+})
