@@ -39,6 +39,8 @@ function problemOf({ metadata, fullTensorInfo = [] }: File): string | undefined 
   if (heads > 1 && known.several === undefined) return `${heads} layers for it, and of ${name} only 1`
   // Its graph turns positions as if they were one number.
   if (name === 'glm4moe' && own?.rope?.dimension_sections !== undefined) return 'positions in pictures'
+  const ratios = own?.attention?.compress_ratios ?? []
+  if (ratios.slice(-heads).some((ratio) => Number(ratio) !== 0)) return 'with a compressed cache'
   const there = new Set(fullTensorInfo.map((tensor) => tensor.name))
   const blocks = own?.block_count ?? 0
   const wanted = ['nextn.eh_proj', 'nextn.enorm', 'nextn.hnorm', ...(known.tensors ?? [])]
@@ -51,5 +53,7 @@ function problemOf({ metadata, fullTensorInfo = [] }: File): string | undefined 
 type Facts = {
   readonly block_count?: number
   readonly nextn_predict_layers?: number
+  /** For each layer; those for further tokens are last. */
+  readonly attention?: { readonly compress_ratios?: readonly unknown[] }
   readonly rope?: { readonly dimension_sections?: unknown }
 }
