@@ -25,7 +25,7 @@ export function stepsOf({ model, draft, cpu = false }) {
     {
       name: 'GPU tests',
       share: 5,
-      command: ['npm', ['run', '-s', ...(cpu ? ['e2e', '--', '--tags-filter', 'gpu'] : ['gpu-tests'])]],
+      command: ['env', [`DRAGOMAN_TEST_GPU=${cpu ? 0 : 1}`, 'npm', 'run', '-s', 'gpu-tests']],
     },
     { name: 'decoding and prompts', share: 7, command: more('--only', 'decoding,prompts', '--minutes', '1.5') },
     model === undefined
@@ -137,6 +137,9 @@ async function main() {
       name: { type: 'string', default: hostname() },
     },
   })
+  // Otherwise the first step would be ended in the midst of it.
+  const built = spawnSync('npm', ['run', '-s', 'build'], { cwd: root, stdio: 'inherit' })
+  if (built.status !== 0) throw new Error('the build failed')
   const results = await runSteps(stepsOf(values), {
     limitMs: Number(values.minutes) * 60_000,
     onStep: (name) => process.stderr.write(`${name}\n`),

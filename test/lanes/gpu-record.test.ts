@@ -1,7 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { recordOf, runSteps, stepsOf } from '../../scripts/gpu/record.mjs'
 import { until } from '../support/http/app.ts'
 import { isAlive } from '../support/process/is-alive.ts'
+
+const folder = join(import.meta.dirname, '../e2e')
+const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.test.ts'))
+const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { 'gpu-tests': string } }
 
 const node = (script: string) => [process.execPath, ['-e', script]] as const
 
@@ -44,7 +50,13 @@ test('drafts are measured with a model only', () => {
 
 test('a trial on a processor asks nothing of a GPU', () => {
   const words = (cpu: boolean) => stepsOf({ cpu }).flatMap(({ command }) => command?.flat(2) ?? [])
-  expect(words(false)).toEqual(expect.arrayContaining(['--gpu', 'gpu-tests']))
+  expect(words(false)).toEqual(expect.arrayContaining(['--gpu', 'DRAGOMAN_TEST_GPU=1']))
+  expect(words(true)).toContain('DRAGOMAN_TEST_GPU=0')
   expect(words(true)).not.toContain('--gpu')
-  expect(words(true)).not.toContain('gpu-tests')
+})
+
+test('the GPU tests load only files that have some, and all of them', () => {
+  const filters = scripts['gpu-tests'].split(' --tags-filter gpu ')[1]?.split(' ') ?? []
+  const chosen = files.filter((file) => filters.some((filter) => file.includes(filter)))
+  expect(chosen).toEqual(files.filter((file) => readFileSync(join(folder, file), 'utf8').includes("tags: ['gpu']")))
 })
