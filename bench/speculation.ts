@@ -1,29 +1,50 @@
-import { resolve } from 'node:path'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { readFacts } from '../src/registry/gguf/memory-need.ts'
+import { encodeSmallModel } from '../test/support/llama/random-architectures.ts'
 import { type BenchProcess, startDragoman } from './processes.ts'
+import { cpuMs } from './processor-time.ts'
 import { median, printTable } from './report/report.ts'
 import { inTurns } from './rounds.ts'
 
 /**
  * What speculative decoding gains on this machine: a model alone, with prompt lookup, with layers of its own that predict further tokens,
- * and with a draft model, or such layers of another file (EAGLE-3 too), in turns in one run: tokens per second, and the share of drafted
- * tokens that the model chose too.
+ * and with a draft model, or such layers of another file (EAGLE-3 too), in turns in one run: tokens per second, processor time, and the share
+ * of drafted tokens that the model chose too. Each is measured as it is, turned off where it costs time, and always on. Without a model, two
+ * random ones show the worst of drafts: none of the draft model is right.
  *
- *   npm run bench:speculation -- MODEL.gguf [DRAFT.gguf] [THREADS]
+ *   npm run bench:speculation -- [MODEL.gguf [DRAFT.gguf] [THREADS]] [ROUNDS=3] [TOKENS=48]
  */
 
-const rounds = 3
-const tokens = 48
-const [model = '', draft, threads = '1'] = process.argv.slice(2)
-if (model === '') throw new Error('usage: npm run bench:speculation -- MODEL.gguf [DRAFT.gguf] [THREADS]')
+const plain = process.argv.slice(2).filter((word) => !word.includes('='))
+const numbers = new Map(process.argv.slice(2).map((word) => word.split('=') as [string, string]))
+const rounds = Number(numbers.get('ROUNDS') ?? 3)
+const tokens = Number(numbers.get('TOKENS') ?? 48)
+const [model, draft, threads = '1'] = plain.length > 0 ? plain : await writeRandom()
+if (model === undefined) throw new Error('no model')
 
 const base = { id: 'm', engine: 'llama', source: resolve(model), slots: 4, contextLength: 2048, threads: Number(threads) }
 const settings = [
   { name: 'alone', more: {} },
-  { name: 'prompt lookup', more: { speculation: { type: 'ngram' } } },
-  ...((await headsOf(model)) === 'mtp' ? [{ name: 'mtp', more: { speculation: { type: 'mtp', always: true } } }] : []),
-  ...(draft === undefined ? [] : [await withDraft(resolve(draft))]),
+  ...both('prompt lookup', (always) => ({ speculation: { type: 'ngram', ...always } })),
+  ...((await headsOf(model)) === 'mtp' ? both('mtp', (always) => ({ speculation: { type: 'mtp', ...always } })) : []),
+  ...(draft === undefined ? [] : await withDraft(resolve(draft))),
 ]
+
+/** As it is, and without measurements of whether it is faster; of random models only as it is. */
+function both(name: string, more: (always: { readonly always?: true }) => object) {
+  const always = { name: `${name}, always`, more: more({ always: true }) }
+  return [{ name, more: more({}) }, ...(plain.length > 0 ? [always] : [])]
+}
+
+async function writeRandom(): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
+  const [modelPath, draftPath] = [join(folder, 'model.gguf'), join(folder, 'draft.gguf')]
+  await writeFile(modelPath, encodeSmallModel('llama', { width: 512 }))
+  await writeFile(draftPath, encodeSmallModel('qwen3moe', { width: 256 }))
+  return [modelPath, draftPath]
+}
 
 /** What layers of this file predict further tokens: besides those of a model, or for another one. */
 async function headsOf(path: string): Promise<'mtp' | 'eagle3' | undefined> {
@@ -34,8 +55,8 @@ async function headsOf(path: string): Promise<'mtp' | 'eagle3' | undefined> {
 
 async function withDraft(source: string) {
   const type = await headsOf(source)
-  // Measured also where it is slower.
-  return { name: `draft: ${type ?? 'model'}`, more: { draft: { source, ...(type !== undefined && { type, always: true }) } } }
+  const kind = type === undefined ? { minProbability: plain.length > 0 ? 0.6 : 0 } : { type }
+  return both(`draft: ${type ?? 'model'}`, (always) => ({ draft: { source, ...kind, ...always } }))
 }
 
 const code = 'function total(items) {\n  let sum = 0\n  for (const item of items) sum += item.price * item.count\n  return sum\n}'
@@ -54,9 +75,9 @@ async function countsOf({ url }: BenchProcess): Promise<Counts> {
   return { proposed: of('draft_tokens_total'), accepted: of('accepted_draft_tokens_total') }
 }
 
-/** Tokens per second of so many streams together. */
-async function speedOf(
-  { url }: BenchProcess,
+/** Milliseconds of a token of so many streams together: on the clock, and of processors. */
+async function costOf(
+  { url, pid }: BenchProcess,
   task: (typeof tasks)[number],
   { streams, round }: { streams: number; round: number },
 ) {
@@ -73,11 +94,12 @@ async function speedOf(
     const headers = { 'content-type': 'application/json' }
     const reply = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(body) })
     if (!reply.ok) throw new Error(await reply.text())
-    await reply.arrayBuffer()
+    return ((await reply.json()) as { choices: { message: { content: string } }[] }).choices[0]?.message.content
   }
-  const startedMs = performance.now()
-  await Promise.all(Array.from({ length: streams }, (_, index) => ask(index)))
-  return (streams * tokens * 1000) / (performance.now() - startedMs)
+  const [startedMs, before] = [performance.now(), cpuMs(pid)]
+  const texts = await Promise.all(Array.from({ length: streams }, (_, index) => ask(index)))
+  const all = streams * tokens
+  return { ms: (performance.now() - startedMs) / all, cpu: (cpuMs(pid) - before) / all, texts }
 }
 
 const targets: { readonly name: string; readonly server: BenchProcess }[] = []
@@ -86,19 +108,27 @@ for (const task of tasks) {
   for (const streams of [1, 4]) {
     const rows: (string | number)[][] = []
     const before = await Promise.all(targets.map(({ server }) => countsOf(server)))
-    for (const { server } of targets) await speedOf(server, task, { streams, round: 0 })
-    const limits = { rounds, limitMs: Number.POSITIVE_INFINITY }
-    const { samples } = await inTurns(targets, ({ server }, round) => speedOf(server, task, { streams, round }), limits)
-    const alone = samples.get('alone') ?? []
+    for (const { server } of targets) await costOf(server, task, { streams, round: 0 })
+    const measured = new Map(targets.map(({ name }) => [name, [] as Awaited<ReturnType<typeof costOf>>[]]))
+    const measure = async ({ name, server }: (typeof targets)[number], round: number) => {
+      const cost = await costOf(server, task, { streams, round })
+      measured.get(name)?.push(cost)
+      return cost.ms
+    }
+    await inTurns(targets, measure, { rounds, limitMs: Number.POSITIVE_INFINITY })
+    const alone = measured.get('alone') ?? []
     for (const [index, { name, server }] of targets.entries()) {
-      const speeds = samples.get(name) ?? []
+      const costs = measured.get(name) ?? []
       const { proposed, accepted } = await countsOf(server)
       const [drafted, chosen] = [proposed - (before[index]?.proposed ?? 0), accepted - (before[index]?.accepted ?? 0)]
-      const ratio = median(speeds.map((speed, round) => speed / (alone[round] ?? Number.NaN)))
+      const ratio = (of: 'ms' | 'cpu') => median(costs.map((cost, round) => (alone[round]?.[of] ?? Number.NaN) / cost[of]))
       const acceptance = drafted === 0 ? '' : `${Math.round((100 * chosen) / drafted)} % of ${drafted}`
-      rows.push([name, median(speeds), ratio, acceptance])
+      const same = costs.flatMap(({ texts }, round) => texts.map((text, at) => text === alone[round]?.texts[at]))
+      const texts = `${same.filter(Boolean).length} of ${same.length}`
+      rows.push([name, 1000 / median(costs.map(({ ms }) => ms)), ratio('ms'), ratio('cpu'), acceptance, texts])
     }
-    printTable([`${task.name}, ${streams} at once`, 'tokens/s', 'ratio to alone', 'accepted'], rows)
+    const heads = [`${task.name}, ${streams} at once`, 'tokens/s', 'ratio to alone', 'by processor time', 'accepted', 'same text']
+    printTable(heads, rows)
   }
 }
 for (const { server } of targets) server.stop()

@@ -4,7 +4,7 @@ import type { Drafter } from './speculation.ts'
 /** Rounds without drafts before the first with some. */
 const untilKnown = 4
 /** The shares of the time that drafts may cost where they do not pay, and reading texts for them. */
-const [costShare, readingShare] = [0.01, 0.005]
+const [costShare, readingShare] = [0.007, 0.003]
 /** The time of this many rounds, of what earlier drafts have saved, may be lost before drafts end: one rejected draft proves nothing. */
 const savedRounds = 8
 /** Rounds that draft before one that does not, which shows what a token takes without. */
