@@ -6,6 +6,8 @@ import { codeFrame, renderMarkdown } from './rebuild.ts'
 const frameBudgetMs = 10
 /** Text is laid out in pieces of about this size; those out of sight cost nothing. */
 const pieceChars = 8_000
+/** Characters of one text that are added in a frame. */
+const frameChars = 100_000
 
 /** Shows Markdown in an element, and keeps up with its growth in small steps. */
 export class MarkdownView {
@@ -125,7 +127,11 @@ class Block {
 
   /** No more comes, or not soon. */
   finish(): void {
-    for (const frame of this.#room.querySelectorAll('.md-code')) colour(frame)
+    const colourAll = () => {
+      for (const frame of this.#room.querySelectorAll('.md-code')) colour(frame)
+    }
+    if (this.#pieces === undefined) colourAll()
+    else this.#pieces.whenComplete(colourAll)
   }
 }
 
@@ -157,11 +163,14 @@ function plainRoom(room: HTMLElement): HTMLElement {
   return plain
 }
 
-/** A growing text, split at line ends. */
+/** A growing text, split at line ends. What is too much for one frame comes with the next ones. */
 class Pieces {
   readonly #room: HTMLElement
   #text = ''
+  #shown = 0
   #last: Text | undefined
+  #frame = 0
+  #onComplete: () => void = () => undefined
 
   constructor(room: HTMLElement) {
     this.#room = room
@@ -172,20 +181,39 @@ class Pieces {
     const isColoured = this.#last !== undefined && this.#last.parentNode === null
     if (isColoured || !text.startsWith(this.#text)) {
       this.#room.replaceChildren()
-      this.#text = ''
+      this.#shown = 0
       this.#last = undefined
     }
-    let rest = text.slice(this.#text.length)
     this.#text = text
+    this.#work()
+  }
+
+  /** Calls a function once all of the text is there. */
+  whenComplete(act: () => void): void {
+    if (this.#shown === this.#text.length) act()
+    else this.#onComplete = act
+  }
+
+  #work(): void {
+    cancelAnimationFrame(this.#frame)
+    const most = this.#shown + frameChars
+    let rest = this.#text.slice(this.#shown)
     while (rest !== '') {
+      if (this.#shown >= most) {
+        this.#frame = requestAnimationFrame(() => this.#work())
+        return
+      }
       const room = pieceChars - (this.#last?.length ?? 0)
       const line = rest.indexOf('\n', Math.max(0, room))
       // A line without an end is cut.
       const end = line < 0 || line > room + pieceChars ? Math.min(rest.length, room + pieceChars) : line + 1
       this.#grow(rest.slice(0, end))
+      this.#shown += end
       rest = rest.slice(end)
       if (rest !== '') this.#last = undefined
     }
+    this.#onComplete()
+    this.#onComplete = () => undefined
   }
 
   #grow(text: string): void {
