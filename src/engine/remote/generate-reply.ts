@@ -172,7 +172,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   progress({ upstream }: AcquiredReplica): Progress | undefined {
     const reader = this.#reader
     if (reader === undefined || this.#emit.hasFailed) return undefined
-    const canContinue = remaining(this.#plan.request, reader, upstream) !== undefined
+    const canContinue = this.#remaining(this.#plan.request, upstream) !== undefined
     return { hasAdvanced: reader.pieces > 0, hasBegun: reader.hasBegun, canContinue }
   }
 
@@ -200,7 +200,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       checkUpstream(plan, upstream)
       return requestBody(plan.request, upstream, this.#deps.grammars)
     }
-    const rest = remaining(plan.request, reader, upstream)
+    const rest = this.#remaining(plan.request, upstream)
     if (rest === undefined) throw cannotContinue(upstream)
     const { prompts, grammars } = this.#deps
     const bodyOf = (request: SentRequest) => {
@@ -209,7 +209,19 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       checkUpstream({ ...plan, request, inputTokens: promptTokens }, upstream)
       return requestBody(request, upstream, grammars)
     }
-    return this.#isUnread ? prompts.continuedAsText(rest, plan.chatTemplate, this.signal).then(bodyOf) : bodyOf(rest)
+    if (!this.#isUnread) return bodyOf(rest)
+    return prompts.continuedAsText(rest, plan.chatTemplate, this.signal).then(({ request, outputFormat }) => {
+      reader.readsOnAsText(outputFormat)
+      return bodyOf(request)
+    })
+  }
+
+  /** The remaining request after the reply so far. Undefined if the upstream cannot continue it. */
+  #remaining(request: GenerationRequest, upstream: Upstream): GenerationRequest | undefined {
+    const reply = this.#reader?.continuable
+    // What a server makes of a thought at the end of a conversation is unknown; as text it is what the model wrote.
+    if (reply === undefined || (reply.thought !== '' && !this.#isUnread)) return undefined
+    return continued(request, { ...reply, outputTokens: this.#reader?.outputTokens ?? 0 }, upstream)
   }
 
   async #send(replica: ReplicaAttempt, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<ReplyBody> {
@@ -260,12 +272,6 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     this.signal.throwIfAborted()
     return this.#emit.emit(event)
   }
-}
-
-/** The remaining request after the reply so far. Undefined if the upstream cannot continue it. */
-function remaining(request: GenerationRequest, reader: ReplyReader, upstream: Upstream): GenerationRequest | undefined {
-  const text = reader.continuable
-  return text === undefined ? undefined : continued(request, { text, outputTokens: reader.outputTokens }, upstream)
 }
 
 function makesChoices({ choices, refusesEqualChoices }: Profile, { sampling }: GenerationRequest): boolean {

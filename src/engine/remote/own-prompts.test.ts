@@ -33,19 +33,24 @@ describe.skipIf(harmony === undefined)('a llama-server that cannot read what its
     `data: ${JSON.stringify({ object: 'text_completion', choices: [{ index: 0, ...choice }] })}\n\n`
   const sends = (text: string) => streamOf(textChunk({ text }), textChunk({ text: '', finish_reason: 'stop' }), doneLine)
   const failsAtChatAfter =
-    (content: string | null, text: string): Answer =>
+    (written: object, text: string): Answer =>
     (request, response) => {
       if (request.path === '/v1/completions') return sends(text)(request, response)
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: 'assistant', content } }] })}\n\n`)
+      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: 'assistant', ...written } }] })}\n\n`)
       response.end(`data: ${JSON.stringify({ error: { code: 500, message: unread, type: 'server_error' } })}\n\n`)
       return undefined
     }
   const server = async (
     template: string | undefined,
-    { writes = null, text = raw }: { readonly writes?: string | null; readonly text?: string } = {},
+    {
+      writes = null,
+      thinks,
+      text = raw,
+    }: { readonly writes?: string | null; readonly thinks?: string; readonly text?: string } = {},
   ) => {
-    const started = await upstream(failsAtChatAfter(writes, text), { ownedBy: 'llamacpp' })
+    const written = { content: writes, ...(thinks !== undefined && { reasoning_content: thinks }) }
+    const started = await upstream(failsAtChatAfter(written, text), { ownedBy: 'llamacpp' })
     started.get = (path, response) => {
       if (path !== '/props') return false
       response
@@ -85,6 +90,30 @@ describe.skipIf(harmony === undefined)('a llama-server that cannot read what its
     const { choices } = await answer(engineOver([started], { profile: 'llama-server' }), ask('', { prompt }))
     expect(choices[0]?.parts[0]).toEqual({ type: 'text', text: 'Hello.' })
     expect(choices[0]?.parts.slice(1)).toMatchObject(rest.includes('tool_call') ? [{ type: 'tool-call', name: 'find_boat' }] : [])
+    const generations = started.seen.filter(({ body }) => body.stream === true)
+    expect(generations.map(({ path }) => path)).toEqual(['/v1/chat/completions', '/v1/completions'])
+    expect(String(generations[1]?.body.prompt).slice(-promptEnd.length)).toBe(promptEnd)
+  })
+
+  test.each<[string, string, string, string | null, string]>([
+    ['Qwen-Qwen3-0.6B.jinja', ' it.\n</think>\n\nHello.', '<|im_start|>assistant\n<think>\nFind', null, 'Hello.'],
+    ['Qwen-Qwen3-0.6B.jinja', '</think>Hello.', '<|im_start|>assistant\n<think>\nFind', null, 'Hello.'],
+    ['Qwen-Qwen3-0.6B.jinja', 'lo.', '<think>\nFind\n</think>\n\nHel', 'Hel', 'Hello.'],
+    [
+      'openai-gpt-oss-120b.jinja',
+      ' it.<|end|><|start|>assistant<|channel|>final<|message|>Hello.',
+      '<|start|>assistant<|channel|>analysis<|message|>Find',
+      null,
+      'Hello.',
+    ],
+  ])('… and one that it broke off in its thought, or after it: %s, %j', async (name, rest, promptEnd, writes, said) => {
+    const started = await server(readLlamaTemplates()?.get(name), { thinks: 'Find', writes, text: rest })
+    const { choices } = await answer(engineOver([started], { profile: 'llama-server' }), ask('Find it.'))
+    const thought = rest.startsWith(' it.') ? 'Find it.' : 'Find'
+    expect(choices[0]?.parts.map((part) => ('text' in part ? { ...part, text: part.text.trim() } : part))).toEqual([
+      { type: 'reasoning', text: thought },
+      { type: 'text', text: said },
+    ])
     const generations = started.seen.filter(({ body }) => body.stream === true)
     expect(generations.map(({ path }) => path)).toEqual(['/v1/chat/completions', '/v1/completions'])
     expect(String(generations[1]?.body.prompt).slice(-promptEnd.length)).toBe(promptEnd)

@@ -177,10 +177,16 @@ export class OwnPrompts {
     }
   }
 
-  /** A request that continues a reply, as text; unchanged where it is one. */
-  async continuedAsText(request: GenerationRequest, reported: string | undefined, signal: AbortSignal): Promise<SentRequest> {
+  /** A request that continues a reply, as text; unchanged where it is one. `outputFormat`: of the rest. */
+  async continuedAsText(
+    request: GenerationRequest,
+    reported: string | undefined,
+    signal: AbortSignal,
+  ): Promise<{ readonly request: SentRequest } & Partial<Pick<OwnPrompt, 'outputFormat'>>> {
     const { prompt } = request
-    return prompt.type === 'chat' ? sentAsText(request, await this.write({ ...request, prompt }, reported, signal)) : request
+    if (prompt.type !== 'chat') return { request }
+    const own = await this.write({ ...request, prompt }, reported, signal)
+    return { request: sentAsText(request, own), outputFormat: own.outputFormat }
   }
 
   /**

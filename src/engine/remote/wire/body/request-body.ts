@@ -69,10 +69,10 @@ function onlyConversations({ profile: { name, protocol } }: Upstream): AppError 
   return new AppError('unsupported-field', message, { at: ['prompt'] })
 }
 
-/** The request that continues a reply after `text`. Undefined if the upstream cannot continue a reply, or the limit is reached. */
+/** The request that continues a reply after `text`, or after its `thought` if there is none. Undefined if the upstream cannot continue a reply, or the limit is reached. */
 export function continued(
   request: GenerationRequest,
-  { text, outputTokens }: { readonly text: string; readonly outputTokens: number },
+  { thought = '', text, outputTokens }: { readonly thought?: string; readonly text: string; readonly outputTokens: number },
   { profile }: Upstream,
 ): GenerationRequest | undefined {
   const { maxOutputTokens, minOutputTokens } = request
@@ -83,13 +83,16 @@ export function continued(
     ...(minOutputTokens !== undefined && { minOutputTokens: Math.max(0, minOutputTokens - outputTokens) }),
   }
   const { prompt } = request
-  if (prompt.type === 'text') return { ...request, ...limit, prompt: { ...prompt, text: prompt.text + text } }
+  if (prompt.type === 'text' && thought === '') return { ...request, ...limit, prompt: { ...prompt, text: prompt.text + text } }
   if (prompt.type !== 'chat' || profile.continuation === undefined) return undefined
   // Tokens may have come that show no text: there is nothing to continue yet.
-  return text === '' ? { ...request, ...limit } : { ...request, ...limit, prompt: appended(prompt, text) }
+  if (text === '' && thought === '') return { ...request, ...limit }
+  // It would be a second thought.
+  if (thought !== '' && (prompt.start === 'last-message' || prompt.responsePrefix !== '')) return undefined
+  return { ...request, ...limit, prompt: appended(prompt, text, thought) }
 }
 
-function appended(prompt: Extract<Prompt, { type: 'chat' }>, text: string): Prompt {
+function appended(prompt: Extract<Prompt, { type: 'chat' }>, text: string, thought: string): Prompt {
   const last = prompt.messages.at(-1)
   const rest = { ...prompt, start: 'last-message', responsePrefix: '' } as const
   if (prompt.start === 'last-message' && last?.role === 'assistant') {
@@ -98,6 +101,8 @@ function appended(prompt: Extract<Prompt, { type: 'chat' }>, text: string): Prom
     const parts = [...others, { type: 'text', text: textOf(last.parts) + text } as const]
     return { ...rest, messages: [...prompt.messages.slice(0, -1), { ...last, parts }] }
   }
-  const message = { role: 'assistant', parts: [{ type: 'text', text: prompt.responsePrefix + text }] } as const
+  const thoughts = thought === '' ? [] : [{ type: 'reasoning', text: thought } as const]
+  const texts = prompt.responsePrefix + text === '' ? [] : [{ type: 'text', text: prompt.responsePrefix + text } as const]
+  const message = { role: 'assistant', parts: [...thoughts, ...texts] } as const
   return { ...rest, messages: [...prompt.messages, message] }
 }

@@ -1,11 +1,12 @@
 import { randomHex } from '../../../../base/random-hex.ts'
 import { AppError } from '../../../../contract/errors.ts'
-import type { EngineEvent, FinishReason, GeneratedToken } from '../../../../contract/event.ts'
+import type { EngineEvent, FinishReason, GeneratedToken, GenerationEvent } from '../../../../contract/event.ts'
 import { field } from '../../../../contract/field.ts'
 import { isTruncated } from '../../../../contract/is-truncated.ts'
+import type { OutputFormat } from '../../../../contract/output-format.ts'
 import type { FunctionTool } from '../../../../contract/request.ts'
 import { AnswerStops } from '../../../../model-text/parse/answer-stops.ts'
-import type { OutputParser } from '../../../../model-text/parse/output-parser.ts'
+import { createOutputParser, type OutputParser } from '../../../../model-text/parse/output-parser.ts'
 import { TokenTally } from '../../../shared/token-tally.ts'
 import type { SentRequest } from '../../servers/check-upstream.ts'
 import { findsStops, type Profile } from '../../servers/profile.ts'
@@ -27,8 +28,8 @@ type ChoiceContext = {
   /** The declared tools, and those that may be called. */
   readonly declared: readonly FunctionTool[]
   readonly tools: readonly FunctionTool[]
-  /** Called for each piece of output; `text`, if it is text that another server could continue. */
-  onPiece(text: string | undefined): void
+  /** Called for each piece of output; `text` and `thought`, if another server could continue them. */
+  onPiece(text: string | undefined, thought?: string): void
 }
 
 type Finish = ReadFinish & { readonly stopSequence?: string }
@@ -38,11 +39,13 @@ export class ChoiceReader {
   readonly #choice: number
   /** Created with the first piece of a call. */
   #calls: CallStream | undefined
-  readonly #stops: AnswerStops | undefined
+  #stops: AnswerStops | undefined
   readonly #tally: TokenTally<GeneratedToken> | undefined
   readonly #limit: OutputLimit | undefined
   /** Parses reasoning for calls in it. Absent: reasoning is passed on. */
   readonly #thoughts: OutputParser | undefined
+  /** Reads the rest of a reply that broke off in a thought. */
+  #rest: OutputParser | undefined
   #inReasoning = false
   #inRefusal = false
   /** The first half of a surrogate pair whose second half is in the next chunk: some servers cut between them. */
@@ -89,6 +92,15 @@ export class ChoiceReader {
     this.#half = ''
   }
 
+  /** The rest comes as the model writes it, in this format, from inside of the thought so far. */
+  readsThoughtOn(format: OutputFormat): void {
+    const { request, declared } = this.#context
+    const { stop, prompt, toolChoice, parallelToolCalls, output } = request
+    const otherTools = prompt.type === 'chat' ? prompt.otherTools : undefined
+    this.#rest = createOutputParser({ format, tools: declared, otherTools, toolChoice, parallelToolCalls, output })
+    if (this.#stops !== undefined) this.#stops = new AnswerStops(stop, format, request.turnEnds)
+  }
+
   /** The events of one chunk. `count`: the server's running count. */
   read(wire: WireChoice, profile: Profile, count: ChunkCount | undefined): readonly EngineEvent[] {
     if (this.isCut) return []
@@ -112,14 +124,18 @@ export class ChoiceReader {
       throw new AppError('upstream-failed', 'the server behind this model ended its answer without saying how it finished')
     }
     if (this.#context.request.logprobs !== undefined && this.#hasText && !this.#hasTokens) throw withoutLogprobs()
-    const events: EngineEvent[] = [...late, ...this.#closeBlock()]
+    const events: EngineEvent[] = this.#rest === undefined ? [...late, ...this.#closeBlock()] : [...late]
     if (!this.#isStopped) {
       const held = (this.#stops?.end() ?? '') + this.#half
       const tokens = (finish.stopSequence === undefined ? this.#tally?.end() : this.#tally?.cut()) ?? []
-      if (held !== '' || tokens.length > 0) events.push(this.#rawText(held, tokens))
+      if (held !== '' || tokens.length > 0) events.push(...this.#rawText(held, tokens))
+    }
+    if (this.#rest !== undefined) {
+      events.push(...this.#afterThought(this.#rest.end(this.#choice, isTruncated(finish))), ...this.#closeBlock())
     }
     if (this.#calls !== undefined) events.push(...this.#calls.end(isTruncated(finish)))
-    const calls = (this.#calls?.calls ?? 0) + (this.#thoughts?.calls(this.#choice) ?? 0)
+    const parsed = (this.#thoughts?.calls(this.#choice) ?? 0) + (this.#rest?.calls(this.#choice) ?? 0)
+    const calls = (this.#calls?.calls ?? 0) + parsed
     return [...events, { type: 'finish', choice: this.#choice, ...matchCalls(finish, calls) }]
   }
 
@@ -139,13 +155,13 @@ export class ChoiceReader {
     this.#hasText ||= wire.text !== ''
     this.#hasTokens ||= tokens.length > 0
     if (wire.reasoning !== '') {
-      onPiece(undefined)
+      onPiece(this.#thoughts === undefined ? '' : undefined, wire.reasoning)
       if (!this.#inReasoning) events.push(...this.#closeBlock())
       events.push(...this.#readReasoning(wire.reasoning, take()))
     }
     if (wire.opaque !== undefined) events.push(...this.#endReasoning(wire.opaque))
     if (wire.text !== '' || (tokens.length > 0 && wire.refusal === '' && wire.calls.length === 0)) {
-      if (wire.text !== '') events.push(...this.#closeBlock())
+      if (wire.text !== '' && this.#rest === undefined) events.push(...this.#closeBlock())
       const text = this.#joinHalves(wire.text)
       onPiece(text)
       events.push(...this.#readText(text, profile, take()))
@@ -194,7 +210,7 @@ export class ChoiceReader {
   #readText(text: string, profile: Profile, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
     const [stops, tally] = [this.#stops, this.#tally]
     if (text === '' && tokens.length === 0) return []
-    if (stops === undefined) return [this.#rawText(text, tokens)]
+    if (stops === undefined) return this.#rawText(text, tokens)
     const pushed = stops.push(text)
     const isHere = findsStops(this.#context.request, profile)
     for (const [index, token] of tokens.entries()) {
@@ -203,13 +219,12 @@ export class ChoiceReader {
       tally?.add(token, isHere ? (isLast ? text.length : 0) : token.text.length)
     }
     const sent = tally?.send(pushed.text.length) ?? []
-    if (pushed.stopSequence === undefined)
-      return pushed.text === '' && sent.length === 0 ? [] : [this.#rawText(pushed.text, sent)]
+    if (pushed.stopSequence === undefined) return pushed.text === '' && sent.length === 0 ? [] : this.#rawText(pushed.text, sent)
     this.#isStopped = true
     const isOwn = this.#context.request.stop.includes(pushed.stopSequence)
     this.#finish = { reason: 'stop', ...(isOwn && { stopSequence: pushed.stopSequence }) }
     const all = [...sent, ...(tally?.cut() ?? [])]
-    return pushed.text === '' && all.length === 0 ? [] : [this.#rawText(pushed.text, all)]
+    return pushed.text === '' && all.length === 0 ? [] : this.#rawText(pushed.text, all)
   }
 
   #callStream(): CallStream {
@@ -256,8 +271,17 @@ export class ChoiceReader {
     return [{ type: 'refusal-end', choice }]
   }
 
-  #rawText(text: string, tokens: readonly GeneratedToken[]): EngineEvent {
-    return { type: 'raw-text', choice: this.#choice, text, ...withTokens(tokens) }
+  #rawText(text: string, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
+    const event = { type: 'raw-text', choice: this.#choice, text, ...withTokens(tokens) } as const
+    return this.#rest === undefined ? [event] : this.#afterThought(this.#rest.push(event))
+  }
+
+  /** What a parser reads of the rest is one thought with what came before. */
+  #afterThought(events: readonly GenerationEvent[]): readonly EngineEvent[] {
+    const [first, ...others] = events as readonly EngineEvent[]
+    if (first === undefined || !this.#inReasoning) return events as readonly EngineEvent[]
+    this.#inReasoning = false
+    return first.type === 'reasoning-start' ? others : [{ type: 'reasoning-end', choice: this.#choice }, first, ...others]
   }
 }
 

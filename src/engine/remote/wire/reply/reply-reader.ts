@@ -1,6 +1,7 @@
 import { thousandths } from '../../../../base/thousandths.ts'
 import { callableTools, functionTools } from '../../../../canonical/callable-tools.ts'
 import type { EngineEvent, Timings, Usage } from '../../../../contract/event.ts'
+import type { OutputFormat } from '../../../../contract/output-format.ts'
 import type { SentRequest } from '../../servers/check-upstream.ts'
 import type { Profile } from '../../servers/profile.ts'
 import type { WireChoice, WireChunk } from '../../transport/wire-chunk.ts'
@@ -14,6 +15,9 @@ import { ResponsesReply } from './responses-reply.ts'
 const none: readonly number[] = []
 /** The longest reply, in characters, that another server continues: it is sent to that server. */
 const maxContinuable = 1024 * 1024
+
+/** A reply that broke off. */
+export type ReplySoFar = { readonly thought: string; readonly text: string }
 
 type ReplyContext = {
   readonly request: SentRequest
@@ -35,8 +39,11 @@ export class ReplyReader {
   #hasTold = false
   /** The counts of attempts that broke off. */
   #before: { readonly inputTokens: number | undefined; readonly outputTokens: number } | undefined
+  #thought = ''
   #text = ''
   #canContinue: boolean
+  /** The text has marks of its form, which a continued text must not have. */
+  #isRaw = false
   /** Pieces of text and calls, for replies without counts. */
   pieces = 0
 
@@ -50,7 +57,7 @@ export class ReplyReader {
     const { tools: own, otherTools = [] } = request.prompt.type === 'chat' ? request.prompt : { tools: [] }
     const declared = [...functionTools(own), ...otherTools]
     const tools = callableTools(declared, request.toolChoice)
-    const onPiece = (text: string | undefined) => this.#onPiece(text)
+    const onPiece = (text: string | undefined, thought?: string) => this.#onPiece(text, thought)
     for (let index = 0; index < choices; index++) {
       this.#choices.push(new ChoiceReader({ choice: context.firstChoice + index, request, declared, tools, onPiece }))
     }
@@ -79,9 +86,16 @@ export class ReplyReader {
     return this.#before !== undefined
   }
 
-  /** The answer so far, if it is only text, so that another server can continue it. */
-  get continuable(): string | undefined {
-    return this.#canContinue && !this.isFinished ? this.#text : undefined
+  /** The reply so far, if it is only text, or a thought before it. */
+  get continuable(): ReplySoFar | undefined {
+    return this.#canContinue && !this.isFinished ? { thought: this.#thought, text: this.#text } : undefined
+  }
+
+  /** The rest comes as the model writes it: from inside of its thought, if `format` begins there. */
+  readsOnAsText(format: OutputFormat | undefined): void {
+    if (format?.startsInReasoning !== true) return
+    this.#isRaw = true
+    for (const choice of this.#choices) choice.readsThoughtOn(format)
   }
 
   /** The number of tokens generated so far, as far as known. */
@@ -165,11 +179,13 @@ export class ReplyReader {
     return this.#choices.every(({ isEnded }) => isEnded)
   }
 
-  #onPiece(text: string | undefined): void {
+  #onPiece(text: string | undefined, thought = ''): void {
     this.pieces += 1
-    if (text === undefined || this.#text.length + text.length > maxContinuable) this.#canContinue = false
-    if (this.#canContinue) this.#text += text
-    else this.#text = ''
+    const isInOrder = thought === '' || this.#text === ''
+    const length = this.#thought.length + this.#text.length + thought.length + (text?.length ?? 0)
+    if (text === undefined || !isInOrder || this.#isRaw || length > maxContinuable) this.#canContinue = false
+    this.#thought = this.#canContinue ? this.#thought + thought : ''
+    this.#text = this.#canContinue ? this.#text + text : ''
   }
 
   /** The part that was dropped beyond the limit does not count. */
