@@ -92,7 +92,7 @@ for (const name of ['pi', 'claude'] as const) {
 
 test.skipIf(installedAgent('claude') === undefined || !isFullLength)(
   `claude's instructions and tools are answered by a model that launch serves, with as much output as its user wants${agentHint('claude')}${nightlyHint}`,
-  { timeout: 300_000 },
+  { timeout: 900_000 },
   async () => {
     const model = join(host.home, 'random.gguf')
     await writeRandomModel(model, { contextLength: 65_536 })
