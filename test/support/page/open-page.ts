@@ -18,6 +18,7 @@ const missing: Readonly<Record<string, readonly string[]>> = {
     'downloads',
     'a wheel',
     'acts of keys',
+    'routed requests',
     'no network',
     'a microphone',
     'the main thread',

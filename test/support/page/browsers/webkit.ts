@@ -100,8 +100,11 @@ async function openContext(display: string, options: BrowserContextOptions): Pro
 
 /** Of a window that another opened, the inspector does not report what Playwright waits for. */
 async function navigate(page: Page, url: string): Promise<null> {
-  await page.evaluate(`void (window.isLeft = true, location.href = ${JSON.stringify(url)})`)
-  await until(() => page.evaluate('window.isLeft === undefined && document.readyState === "complete"').then(Boolean, () => false))
+  // With another fragment, it stays in the same document.
+  const [document, fragment] = url.split('#')
+  const stays = fragment === undefined ? 'false' : `location.href.split('#')[0] === ${JSON.stringify(document)}`
+  await page.evaluate(`void (window.isLeft = !(${stays}), location.href = ${JSON.stringify(url)})`)
+  await until(() => page.evaluate('window.isLeft !== true && document.readyState === "complete"').then(Boolean, () => false))
   return null
 }
 
