@@ -318,6 +318,7 @@ describe('a batch', () => {
     const released = new Promise<void>((resolve) => {
       release = resolve
     })
+    onTestFinished(release)
     async function* requests() {
       yield { customId: 'one', body: bodyOf('one') }
       await released
