@@ -21,7 +21,7 @@ export function readWav(content: Uint8Array): Wav | undefined {
     const size = bytes.readUInt32LE(at + 4)
     const chunk = bytes.subarray(at + 8, at + 8 + size)
     if (name === 'fmt ') format = readFormat(chunk)
-    // What a program wrote to a pipe claims more than there is.
+    // Programs that write to a pipe claim more than there is.
     if (name === 'data') return format && { samples: chunk, ...format }
     at += 8 + size + (size % 2)
   }

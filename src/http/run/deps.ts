@@ -106,7 +106,7 @@ export type Keeping = {
   readonly pictures?: SessionPictures
 }
 
-/** Whether a stream without end goes on: until this server drains, or the key of its caller has lost rights. */
+/** Whether a stream without end continues: until this server drains, or the key of its caller has lost rights. */
 export type GoesOn = (request: FastifyRequest) => Promise<boolean>
 
 /** What operators see and choose. */
