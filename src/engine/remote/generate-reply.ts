@@ -219,7 +219,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   /** The remaining request after the reply so far. Undefined if the upstream cannot continue it. */
   #remaining(request: GenerationRequest, upstream: Upstream): GenerationRequest | undefined {
     const reply = this.#reader?.continuable
-    // What a server makes of a thought at the end of a conversation is unknown; as text it is what the model wrote.
+    // Servers treat a thought at the end of a conversation in different ways; as text it is what the model wrote.
     if (reply === undefined || (reply.thought !== '' && !this.#isUnread)) return undefined
     return continued(request, { ...reply, outputTokens: this.#reader?.outputTokens ?? 0 }, upstream)
   }

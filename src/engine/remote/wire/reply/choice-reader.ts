@@ -276,7 +276,7 @@ export class ChoiceReader {
     return this.#rest === undefined ? [event] : this.#afterThought(this.#rest.push(event))
   }
 
-  /** What a parser reads of the rest is one thought with what came before. */
+  /** A thought that a parser reads at the beginning of the rest is one with what came before. */
   #afterThought(events: readonly GenerationEvent[]): readonly EngineEvent[] {
     const [first, ...others] = events as readonly EngineEvent[]
     if (first === undefined || !this.#inReasoning) return events as readonly EngineEvent[]
