@@ -4,8 +4,8 @@ import type { Exchange } from './probe/exchange.ts'
 import { at, callsOf, chatContent, listAt, textAt, usageIn } from './probe/read.ts'
 import { messageIn, short, unanswered } from './probe/row.ts'
 
-/** Kinds of changes that a program or its user notices. Other words alone are not a change. */
-export const changeKinds = ['form', 'calls', 'schema', 'refusal', 'language', 'length'] as const
+/** Kinds of changes that a program or its user notices. Other words alone are not a change, unless a judge finds them worse. */
+export const changeKinds = ['form', 'calls', 'schema', 'refusal', 'language', 'length', 'worse'] as const
 export type ChangeKind = (typeof changeKinds)[number]
 
 export type Change = { readonly kind: ChangeKind; readonly why: string }

@@ -1,5 +1,7 @@
 import { isObject } from '../base/json.ts'
 import { type Answer, answerIn, type Change, changesOf } from './compare.ts'
+import { type Judgement, judge } from './judge.ts'
+import { short } from './probe/row.ts'
 import { type Address, sendAsk } from './send.ts'
 
 /** A captured request of a conversation. */
@@ -8,7 +10,16 @@ export type Turn = { readonly path: string; readonly body: Readonly<Record<strin
 /** Where a turn is sent; without a model, to the one that it names. */
 export type Side = { readonly address: Address; readonly model?: string }
 
-export type TurnDiff = { readonly before: Answer; readonly after: Answer; readonly changes: readonly Change[] }
+export type TurnDiff = {
+  readonly before: Answer
+  readonly after: Answer
+  readonly changes: readonly Change[]
+  /** What a judge found in other words; `none`: it gave no verdict. Absent: it was not asked. */
+  readonly judged?: Judgement | 'none'
+}
+
+/** `judge`: is asked about answers that differ in words only. */
+export type Sides = { readonly before: Side; readonly after: Side; readonly judge?: Side | undefined }
 
 /** Conversations, whose replies can be compared. */
 const comparable = /^\/(v1\/(chat\/completions|messages|responses)|api\/chat)(\?|$)/
@@ -19,9 +30,14 @@ export const isComparable = (path: string, body: unknown): body is Record<string
 const limitMs = 300_000
 
 /** Sends one turn to both sides and compares the answers. */
-export async function diffTurn(turn: Turn, before: Side, after: Side): Promise<TurnDiff> {
-  const [first, second] = [await answerTo(turn, before), await answerTo(turn, after)]
-  return { before: first, after: second, changes: changesOf(first, second, turn.body) }
+export async function diffTurn(turn: Turn, sides: Sides): Promise<TurnDiff> {
+  const [before, after] = [await answerTo(turn, sides.before), await answerTo(turn, sides.after)]
+  const changes = changesOf(before, after, turn.body)
+  const isSame = before.failure !== undefined || before.text === after.text
+  if (sides.judge === undefined || changes.length > 0 || isSame) return { before, after, changes }
+  const judged = (await judge(turn, { before, after }, sides.judge)) ?? 'none'
+  const worse = { kind: 'worse' as const, why: `${short(before.text)} became ${short(after.text)}` }
+  return { before, after, judged, changes: judged === 'worse' ? [worse] : [] }
 }
 
 /** The answer to a turn: not streamed and with temperature 0, so that chance is not a change. */

@@ -9,6 +9,7 @@ type ReplayFlags = {
   readonly all?: boolean
   readonly against?: string
   readonly diff?: boolean
+  readonly judge?: string
   readonly script?: string
 }
 
@@ -21,8 +22,9 @@ export function addReplayCommand(program: Command, { defaultUrl, address }: Serv
     .option('--all', 'also those that their callers were not allowed to make, or left before that was known')
     .option('--against <model>', 'with --diff: another model of the server, or the URL of another server')
     .option('--diff', 'send conversations to both, and print where the answers differ in more than words')
+    .option('--judge <model>', 'with --diff: a model of the server, or the URL of another server, that judges other words')
     .option('--script <file>', 'write the answers of the server as a script for `startScripted` of dragoman/testing')
-    .action(async (files: string[], { against, diff = false, script, ...flags }: ReplayFlags) => {
+    .action(async (files: string[], { against, diff = false, judge, script, ...flags }: ReplayFlags) => {
       if (script !== undefined) {
         const { writeScript } = await import('./replay-diff.ts')
         process.exitCode = await writeScript(address(flags), files, script)
@@ -30,11 +32,12 @@ export function addReplayCommand(program: Command, { defaultUrl, address }: Serv
       }
       if (diff !== (against !== undefined))
         throw new AppError('invalid-request', '--diff compares with a model or a server: give both --diff and --against')
+      if (judge !== undefined && !diff) throw new AppError('invalid-request', '--judge judges the answers of --diff: give both')
       if (against === undefined) {
         process.exitCode = await replay(address(flags), files, flags)
         return
       }
       const { replayDiff } = await import('./replay-diff.ts')
-      process.exitCode = await replayDiff(address(flags), files, against)
+      process.exitCode = await replayDiff(address(flags), files, { against, judge })
     })
 }

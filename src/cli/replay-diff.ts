@@ -2,11 +2,11 @@ import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printable } from '../app/log/printable.ts'
 import { changeKinds } from '../check/compare.ts'
-import { answerTo, diffTurn, isComparable, type Side, type Turn, type TurnDiff } from '../check/replay-diff.ts'
+import { answerTo, diffTurn, isComparable, type Side, type Sides, type Turn, type TurnDiff } from '../check/replay-diff.ts'
 import { inOrder, type RecordedTurn, recordedTurn } from '../check/script.ts'
 import { AppError } from '../contract/errors.ts'
 import { readCaptured } from './replay.ts'
-import type { ServerAddress } from './servers/client.ts'
+import { listModels, type ServerAddress } from './servers/client.ts'
 
 /** The most turns of a thousand that may change without a failure: what chance does to the same model. */
 const mostChanged = 10
@@ -15,14 +15,19 @@ const mostChanged = 10
  * Sends captured conversations to the server and to another model or server, and prints where the answers differ in more than words.
  * Returns the exit code: 1 if more than one of a hundred does.
  */
-export async function replayDiff(server: ServerAddress, paths: readonly string[], against: string): Promise<number> {
-  const before: Side = { address: server }
-  const after: Side = /^https?:/.test(against)
-    ? { address: { url: against.replace(/\/+(v1\/*)?$/, ''), apiKey: server.apiKey } }
-    : { address: server, model: against }
+export async function replayDiff(
+  server: ServerAddress,
+  paths: readonly string[],
+  { against, judge }: { readonly against: string; readonly judge?: string | undefined },
+): Promise<number> {
+  const sides: Sides = {
+    before: { address: server },
+    after: sideOf(against, server),
+    judge: judge === undefined ? undefined : await namedSide(sideOf(judge, server)),
+  }
   const diffs: TurnDiff[] = []
   for await (const { file, turn } of turnsIn(paths)) {
-    const diff = await diffTurn(turn, before, after)
+    const diff = await diffTurn(turn, sides)
     diffs.push(diff)
     for (const { kind, why } of diff.changes) console.log(printable(`${file}: ${kind}: ${why}`))
   }
@@ -35,6 +40,18 @@ export async function replayDiff(server: ServerAddress, paths: readonly string[]
   console.log(summaryOf(compared, diffs.length - compared.length))
   const changed = compared.filter(({ changes }) => changes.length > 0).length
   return changed * 1000 > mostChanged * compared.length ? 1 : 0
+}
+
+/** Another model of the server, or another server by its URL. */
+function sideOf(named: string, server: ServerAddress): Side {
+  if (!/^https?:/.test(named)) return { address: server, model: named }
+  return { address: { url: named.replace(/\/+(v1\/*)?$/, ''), apiKey: server.apiKey } }
+}
+
+/** A judge is asked for itself, so a server needs the name of its model: the first that it lists. */
+async function namedSide({ address, model: named }: Side): Promise<Side> {
+  const model = named ?? (await listModels(address))[0]?.id
+  return { address, ...(model !== undefined && { model }) }
 }
 
 /**
@@ -75,8 +92,13 @@ function summaryOf(diffs: readonly TurnDiff[], failed: number): string {
   const sum = (read: (diff: TurnDiff) => number) => diffs.reduce((total, diff) => total + read(diff), 0)
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
   const changed = diffs.filter(({ changes }) => changes.length > 0).length
+  const judged = (verdict: string) => diffs.filter((diff) => diff.judged === verdict).length
+  const verdicts = (['better', 'alike', 'worse', 'none'] as const).filter((verdict) => judged(verdict) > 0)
   return [
     `${changed} of ${diffs.length} turns changed${kinds.length > 0 ? ` (${kinds.join(', ')})` : ''}`,
+    ...(verdicts.length > 0
+      ? [`other words, judged: ${verdicts.map((verdict) => `${verdict} ${judged(verdict)}`).join(', ')}`]
+      : []),
     ...(failed > 0 ? [`${failed} not compared: the server did not answer them`] : []),
     `tokens: ${sum(({ before }) => before.outputTokens)}, then ${sum(({ after }) => after.outputTokens)}`,
     `time: ${seconds(sum(({ before }) => before.ms))}, then ${seconds(sum(({ after }) => after.ms))}`,

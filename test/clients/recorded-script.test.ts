@@ -44,7 +44,7 @@ test('a captured session becomes a script that answers it as the model has', asy
   expect(recorded[1]).toEqual({ result: '^7 degrees$', say: 'It has 7 degrees (at last).' })
   await using copy = await startScripted(inOrder(recorded))
   for (const turn of turns) {
-    const { before, after, changes } = await diffTurn(turn, { address }, { address: { url: copy.url } })
+    const { before, after, changes } = await diffTurn(turn, { before: { address }, after: { address: { url: copy.url } } })
     expect({ changes, text: after.text, calls: after.calls }).toEqual({ changes: [], text: before.text, calls: before.calls })
   }
 })

@@ -1,7 +1,11 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDragoman } from '../../../src/app/create-dragoman.ts'
@@ -60,8 +64,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-async function diffAgainst(model: string): Promise<{ readonly code: number; readonly output: string }> {
-  const args = [program, 'replay', folder, '--against', model, '--diff', '--server', url]
+async function diffAgainst(model: string, more: readonly string[] = [], server = url) {
+  const args = [program, 'replay', folder, '--against', model, '--diff', '--server', server, ...more]
   const failed = (error: { code: number; stdout: string; stderr: string }) => ({ ...error, stdout: error.stdout + error.stderr })
   const { stdout, ...rest } = await promisify(execFile)(process.execPath, args).catch(failed)
   return { code: 'code' in rest ? rest.code : 0, output: stdout }
@@ -78,4 +82,27 @@ test('a model with a broken template is found with fifty captured turns', async 
   expect(Number(/^(\d+) of 50 turns changed/m.exec(output)?.[1])).toBeGreaterThan(10)
   expect(output).toMatch(/: calls: get_weather/)
   expect(code).toBe(1)
+})
+
+test('a judge finds answers of other words worse', async () => {
+  const server = createServer(async (request, response) => {
+    response.setHeader('content-type', 'application/json')
+    if (request.method === 'GET') return response.end('{"object":"list","data":[{"id":"wise","object":"model"}]}')
+    const { model, messages } = JSON.parse(await text(request))
+    const said = model === 'other' ? 'A bad answer.' : 'A good answer.'
+    const verdict = { better: /Answer A:\nA good/.test(messages.at(-1).content) ? 'A' : 'B' }
+    const content = model === 'wise' ? JSON.stringify(verdict) : said
+    const choice = { index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }
+    response.end(JSON.stringify({ object: 'chat.completion', model, choices: [choice] }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  expect(await diffAgainst('other', [], own)).toMatchObject({ code: 0, output: expect.stringMatching(/^0 of 50 turns changed/m) })
+  const judged = await diffAgainst('other', ['--judge', own], own)
+  server.close()
+  expect(judged.output).toMatch(/: worse: "?A good answer\..* became /)
+  expect(judged).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/^50 of 50 turns changed \(worse 50\).*judged: worse 50/m),
+  })
 })

@@ -1,0 +1,49 @@
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Answer } from './compare.ts'
+import { judge } from './judge.ts'
+
+const turn = { path: '/v1/chat/completions', body: { messages: [{ role: 'user', content: 'The capital of Norway?' }] } }
+const answer = (said: string): Answer => ({ text: said, calls: [], outputTokens: 4, ms: 1 })
+const answers = { before: answer('It is Oslo.'), after: answer('It is Bergen.') }
+
+/** A judge that is asked for its verdict with the texts of both answers. */
+async function judgeBy(verdict: (a: string, b: string) => string) {
+  const asked: { readonly model: string; readonly temperature: number }[] = []
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse(await text(request))
+    asked.push(body)
+    const [, a = '', b = ''] = /Answer A:\n(.*)\n\nAnswer B:\n(.*)$/s.exec(body.messages[1].content) ?? []
+    const message = { role: 'assistant', content: verdict(a, b) }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] }))
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { readonly port: number }
+  const given = await judge(turn, answers, { address: { url: `http://127.0.0.1:${port}` }, model: 'wise' })
+  return { given, asked }
+}
+
+const better = (letter: string) => JSON.stringify({ better: letter })
+const prefers = (word: string) => (a: string, b: string) => better(a.includes(word) ? 'A' : b.includes(word) ? 'B' : 'neither')
+
+test.each([
+  ['worse, if the judge prefers the first in both orders', prefers('Oslo'), 'worse'],
+  ['better, if it prefers the second in both orders', prefers('Bergen'), 'better'],
+  ['alike, if it always prefers the same place', () => better('A'), 'alike'],
+  ['alike, if it prefers neither', () => better('neither'), 'alike'],
+  ['not judged, if the reply is no verdict', () => 'I like both.', undefined],
+])('an answer is %s', async (_, verdict, expected) => {
+  expect((await judgeBy(verdict)).given).toBe(expected)
+})
+
+test('a judge is asked twice, without chance, for the conversation and both answers', async () => {
+  const { asked } = await judgeBy(prefers('Oslo'))
+  expect(asked).toMatchObject([
+    { model: 'wise', temperature: 0, response_format: { type: 'json_schema' } },
+    { model: 'wise', temperature: 0 },
+  ])
+  expect(JSON.stringify(asked[0])).toContain('The capital of Norway?')
+})
