@@ -1,8 +1,8 @@
 import { parseJson } from '../base/json.ts'
 import { type Answer, answerIn } from './compare.ts'
 import { at } from './probe/read.ts'
-import type { Side, Turn } from './replay-diff.ts'
 import { sendAsk } from './send.ts'
+import type { Side, Turn } from './turn.ts'
 
 /** How the second of two answers is for its user, compared with the first. */
 export type Judgement = 'alike' | 'better' | 'worse'

@@ -2,19 +2,14 @@ import { isObject } from '../base/json.ts'
 import { type Answer, answerIn, type Change, changesOf } from './compare.ts'
 import { type Judgement, judge } from './judge.ts'
 import { short } from './probe/row.ts'
-import { type Address, sendAsk } from './send.ts'
-
-/** A captured request of a conversation. */
-export type Turn = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
-
-/** Where a turn is sent; without a model, to the one that it names. */
-export type Side = { readonly address: Address; readonly model?: string }
+import { sendAsk } from './send.ts'
+import type { Side, Turn } from './turn.ts'
 
 export type TurnDiff = {
   readonly before: Answer
   readonly after: Answer
   readonly changes: readonly Change[]
-  /** What a judge found in other words; `none`: it gave no verdict. Absent: it was not asked. */
+  /** The judge's verdict on other words; `none`: it gave none. Absent: it was not asked. */
   readonly judged?: Judgement | 'none'
 }
 

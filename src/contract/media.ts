@@ -63,6 +63,12 @@ export function bytesOf({ source }: { readonly source: MediaBytes | MediaReferen
 /** The form of an image: upright, as PNG or JPEG, and within a square of `maxEdge` pixels if set. */
 export type ImageForm = { readonly maxEdge?: number }
 
+/** `sees`: the model reads pictures. */
+export type DocumentForm = { readonly filename: string | undefined; readonly sees: boolean }
+
+/** A document as a model gets it: its text below its name, or its name above the pictures of a scan. */
+export type ConvertedDocument = { readonly text: string; readonly pictures: readonly MediaBytes[] }
+
 /**
  * Converts media that an engine cannot read, in processes that end with the signal. Rejects with `unsupported-field` without the program
  * for it, and with `invalid-request` for bytes that cannot be decoded and for results that are too large.
@@ -75,8 +81,7 @@ export interface MediaConverter {
   image(media: MediaBytes, form: ImageForm, signal: AbortSignal): Promise<MediaBytes>
   /** As WAV with one channel. */
   audio(media: MediaBytes, signal: AbortSignal): Promise<MediaBytes>
-  /** The text of a document, as a model gets it: below its name. */
-  document(media: MediaBytes, filename: string | undefined, signal: AbortSignal): Promise<string>
+  document(media: MediaBytes, form: DocumentForm, signal: AbortSignal): Promise<ConvertedDocument>
   /** Pictures of a video, in order: two for each second, or fewer, spread evenly, for a long one. */
   frames(media: MediaBytes, signal: AbortSignal): Promise<readonly MediaBytes[]>
 }

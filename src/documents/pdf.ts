@@ -1,10 +1,9 @@
+import type { PDFDocumentProxy } from 'unpdf/pdfjs'
 import { DocumentProblem, DocumentText } from './problem.ts'
 
 /** The text of a PDF, page by page. */
 export async function readPdf(bytes: Uint8Array): Promise<string> {
-  const { getDocumentProxy } = await import('unpdf')
-  // pdf.js takes the bytes away from their owner, and refuses Buffers.
-  const pdf = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 }).catch(nameProblem)
+  const pdf = await openPdf(bytes)
   const out = new DocumentText()
   let hasText = false
   try {
@@ -26,6 +25,14 @@ export async function readPdf(bytes: Uint8Array): Promise<string> {
   if (!hasText)
     throw new DocumentProblem('no-text', 'has no text, only pictures of pages: send it as pictures, or recognise its text first')
   return out.clean
+}
+
+/** Throws `DocumentProblem`. */
+export async function openPdf(bytes: Uint8Array): Promise<PDFDocumentProxy> {
+  const { getDocumentProxy } = await import('unpdf')
+  // pdf.js takes the bytes away from their owner, and refuses Buffers. Images are bytes, not bitmaps of a browser.
+  const options = { verbosity: 0, isOffscreenCanvasSupported: false, isImageDecoderSupported: false }
+  return getDocumentProxy(new Uint8Array(bytes), options).catch(nameProblem)
 }
 
 function nameProblem(error: unknown): never {

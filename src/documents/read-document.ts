@@ -12,8 +12,11 @@ type DocumentKind = 'text' | 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'odt' | 'ods' | 
 
 type Found = { readonly kind: DocumentKind; readonly text: string }
 
-/** The text of a file, or why there is none; `problem` continues "the file …". */
-export type ReadDocument = Found | { readonly reason: DocumentReason; readonly problem: string }
+/** `problem` continues "the file …". */
+export type UnreadDocument = { readonly reason: DocumentReason; readonly problem: string }
+
+/** The text of a file, or why there is none. */
+export type ReadDocument = Found | UnreadDocument
 
 /** Reads a file as text. Its bytes decide what it is, not its name. */
 export async function readDocument(bytes: Uint8Array): Promise<ReadDocument> {
@@ -22,10 +25,15 @@ export async function readDocument(bytes: Uint8Array): Promise<ReadDocument> {
     if (found.text !== '') return found
     return { reason: 'no-text', problem: 'has no text' }
   } catch (error) {
-    if (error instanceof DocumentProblem) return { reason: error.reason, problem: error.message }
-    const what = error instanceof Error ? error.message : String(error)
-    return { reason: 'damaged', problem: `is damaged: ${what}` }
+    return unread(error)
   }
+}
+
+/** Why a file could not be read, by the error that this has thrown. */
+export function unread(error: unknown): UnreadDocument {
+  if (error instanceof DocumentProblem) return { reason: error.reason, problem: error.message }
+  const what = error instanceof Error ? error.message : String(error)
+  return { reason: 'damaged', problem: `is damaged: ${what}` }
 }
 
 async function read(bytes: Uint8Array): Promise<Found> {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { answerTo, diffTurn, type Turn } from '../../src/check/replay-diff.ts'
+import { answerTo, diffTurn } from '../../src/check/replay-diff.ts'
 import { inOrder, type RecordedTurn, recordedTurn } from '../../src/check/script.ts'
+import type { Turn } from '../../src/check/turn.ts'
 import { type ScriptedTurn, startScripted } from '../../src/testing.ts'
 
 const script: readonly ScriptedTurn[] = [

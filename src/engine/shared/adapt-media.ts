@@ -1,7 +1,7 @@
 import { mediaIn } from '../../canonical/parts.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
-import type { MediaConverter } from '../../contract/media.ts'
+import type { ConvertedDocument, MediaConverter } from '../../contract/media.ts'
 import { bytesOf, type MediaBytes, type MediaKind } from '../../contract/media.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, Prompt, TextPart } from '../../contract/request.ts'
 
@@ -95,13 +95,21 @@ async function adaptPart(
       case 'file':
         // Every server reads text.
         if (all.length > 0 && readers.length === all.length && isDecoded) return [part]
-        return [{ type: 'text', text: await converter.document(media, part.filename, signal) }]
+        return documentParts(await converter.document(media, { filename: part.filename, sees: seesAll(all) }, signal))
     }
   } catch (error) {
     if (error instanceof AppError && error.at === undefined && error.param === undefined && !signal.aborted)
       throw new AppError(error.code, error.message, { at, cause: error })
     throw error
   }
+}
+
+function seesAll(readers: readonly MediaSkills[]): boolean {
+  return readers.length > 0 && readers.every(({ reads }) => reads.image)
+}
+
+function documentParts({ text, pictures }: ConvertedDocument): readonly (MediaPart | TextPart)[] {
+  return [{ type: 'text', text }, ...pictures.map((source) => ({ type: 'media' as const, kind: 'image' as const, source }))]
 }
 
 type ImageWork = {

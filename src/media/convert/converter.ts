@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { MediaBytes, MediaConverter } from '../../contract/media.ts'
 import { fileAsText } from '../../documents/as-message.ts'
 import type { ReadDocument } from '../../documents/read-document.ts'
-import { convertDocument } from './convert-document.ts'
+import { convertDocument, convertScan, type ReadScan } from './convert-document.ts'
 import { convertImage, hasSharp, outputOf } from './convert-image.ts'
 import { isTurned } from './exif-rotation.ts'
 import { type FfmpegOptions, toFrames, toWav } from './ffmpeg.ts'
@@ -29,6 +29,7 @@ export function createMediaConverter(options: ConverterOptions): MediaConverter 
   const { maxPixels } = options
   const results = new RecentResults(maxAtOnce, charsOf)
   const documents = new RecentResults<ReadDocument>(documentsAtOnce, (read) => ('text' in read ? read.text.length : 0))
+  const scans = new RecentResults<ReadScan>(documentsAtOnce, (read) => ('pictures' in read ? read.pictures.join('').length : 0))
   const hasImages = hasSharp()
   return {
     hasImages,
@@ -48,11 +49,16 @@ export function createMediaConverter(options: ConverterOptions): MediaConverter 
       const make = async () => [bytesOf(await toWav(media, program, signal), 'audio/wav')]
       return only(await results.get(`${media.sha256} audio`, make, signal))
     },
-    async document(media, filename, signal) {
+    async document(media, { filename, sees }, signal) {
       const read = await documents.get(media.sha256, () => convertDocument(media, signal), signal)
-      if ('text' in read) return fileAsText(filename, read.text)
-      const named = filename === undefined ? '' : ` '${filename.slice(0, 80)}'`
-      throw new AppError('invalid-request', `the file${named} ${read.problem}`)
+      if ('text' in read) return { text: fileAsText(filename, read.text), pictures: [] }
+      if (read.reason === 'no-text' && sees) {
+        const pages = await scans.get(media.sha256, () => convertScan(media, signal), signal)
+        if ('problem' in pages) throw unreadFile(filename, pages)
+        const pictures = pages.pictures.map((base64) => imageOf(Buffer.from(base64, 'base64'), 'image/png'))
+        if (pictures.length > 0) return { text: fileAsText(filename, '').trimEnd(), pictures }
+      }
+      throw unreadFile(filename, read)
     },
     async frames(media, signal) {
       const program = ffmpegOf(options, 'the model reads pictures, and videos could be taken apart with it')
@@ -60,6 +66,11 @@ export function createMediaConverter(options: ConverterOptions): MediaConverter 
       return await results.get(`${media.sha256} frames`, make, signal)
     },
   }
+}
+
+function unreadFile(filename: string | undefined, { problem }: { readonly problem: string }): AppError {
+  const named = filename === undefined ? '' : ` '${filename.slice(0, 80)}'`
+  return new AppError('invalid-request', `the file${named} ${problem}`)
 }
 
 function charsOf(result: readonly MediaBytes[]): number {

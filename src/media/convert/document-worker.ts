@@ -1,12 +1,24 @@
-// The process that reads one document: `node document-worker.js MAX_MEMORY_BYTES < file > json`. See convert-document.ts.
+// The process that reads one document: `node document-worker.js MAX_MEMORY_BYTES text|scan < file > json`. See convert-document.ts.
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import { type ReadDocument, readDocument } from '../../documents/read-document.ts'
+
+import { type ReadDocument, readDocument, unread } from '../../documents/read-document.ts'
+import { readScan } from '../../documents/scan.ts'
+import type { ReadScan } from './convert-document.ts'
+import { encodePng } from './encode-png.ts'
 
 const watchMs = 20
 
 if (isMainThread) await supervise()
-else parentPort?.postMessage(await readDocument(workerData as Uint8Array))
+else parentPort?.postMessage(await (workerData.task === 'scan' ? scan : readDocument)(workerData.bytes))
+
+async function scan(bytes: Uint8Array): Promise<ReadScan> {
+  try {
+    return { pictures: (await readScan(bytes)).map((picture) => encodePng(picture).toString('base64')) }
+  } catch (error) {
+    return unread(error)
+  }
+}
 
 /** Reads in a thread, so that this one sees how much memory the process takes. */
 async function supervise(): Promise<void> {
@@ -20,7 +32,8 @@ async function supervise(): Promise<void> {
   setInterval(() => {
     if (process.memoryUsage.rss() > maxMemoryBytes) reply(tooMuch)
   }, watchMs)
-  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: Buffer.concat(pieces) })
+  const job = { task: process.argv[3], bytes: Buffer.concat(pieces) }
+  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: job })
   worker.once('message', reply)
   worker.once('error', (error: Error & { code?: string }) => {
     if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') reply(tooMuch)
@@ -28,6 +41,6 @@ async function supervise(): Promise<void> {
   })
 }
 
-function reply(read: ReadDocument): void {
+function reply(read: ReadDocument | ReadScan): void {
   process.stdout.write(JSON.stringify(read), () => process.exit())
 }

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { docxFile, wordParagraph, xlsxFile } from '../../support/documents/office-files.ts'
-import { pdfFile, pdfOf } from '../../support/documents/pdf-file.ts'
+import { pdfFile, pdfOf, scannedPdf } from '../../support/documents/pdf-file.ts'
 import { zipFile } from '../../support/documents/zip-file.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { llamaServerBinary } from '../../support/llama/llama-server.ts'
+import { hasSenses } from '../../support/llama/senses.ts'
 import { type ScriptedUpstream, startUpstream } from '../../support/upstream/upstream.ts'
 
 const pdf = pdfFile(['The treasure is in Bremen'])
+const scan = scannedPdf([
+  { width: 64, height: 64, dictionary: '/ColorSpace /DeviceRGB /BitsPerComponent 8', data: Buffer.alloc(64 * 64 * 3, 200) },
+])
 const docx = docxFile(wordParagraph('The treasure is in Bremen'))
 const types = { 'a.pdf': 'application/pdf', 'a.docx': 'application/vnd.openxmlformats', Dockerfile: 'application/octet-stream' }
 const files = { 'a.pdf': pdf, 'a.docx': docx, Dockerfile: Buffer.from('The treasure is in Bremen') }
@@ -74,6 +78,7 @@ beforeAll(async () => {
     models: [
       { ...local, engine: 'llama', id: 'embedded' },
       ...(binary === undefined ? [] : [{ ...local, engine: 'llama-server' as const, binary, id: 'llama-server' }]),
+      ...(hasSenses ? [{ ...local, mmproj: 'builtin:dragoman-tiny-mmproj.gguf', engine: 'llama' as const, id: 'seeing' }] : []),
       { ...remote, server: 'openai', id: 'chat' },
       { ...remote, server: 'vllm', id: 'vllm' },
       { ...remote, server: 'dragoman', id: 'dragoman', protocol: 'responses' },
@@ -137,6 +142,26 @@ describe.each(Object.entries(ways))('a document in %s', (_, { path, place, file,
     const body = await sent(model, { path, body: file(name, files[name]) })
     expect(body.includes(base64(files[name]))).toBe(isFile)
     expect(body.includes(JSON.stringify(textOf(name)).slice(1, -1))).toBe(!isFile)
+  })
+
+  test('goes, if it is a scan, as pictures to models that see, and others refuse it by its name', async () => {
+    const asked = file('scan.pdf', scan)
+    for (const [model, own] of Object.entries({ chat: 'image_url', vllm: 'image_url', dragoman: 'input_image' })) {
+      const body = await sent(model, { path, body: asked })
+      expect(body).toContain('File scan.pdf:')
+      expect(body).toContain(`"type":"${own}"`)
+      expect(body).toContain('data:image/png;base64,')
+    }
+    const refused = await post(path, { ...asked, model: 'embedded' })
+    expect(refused.status).toBe(400)
+    expect(refused.body.error?.message).toMatch(/'scan\.pdf' has no text, only pictures of pages/)
+    if (!hasSenses) return
+    const { status, body } = await post(path, { ...asked, model: 'seeing' })
+    expect({ status, body }).toMatchObject({ status: 200 })
+    const named = await post(path, { ...text('File scan.pdf:'), model: 'seeing' })
+    const tokensIn = ({ usage: { prompt_tokens, input_tokens = 0, cache_read_input_tokens = 0 } = {} }: Reply) =>
+      prompt_tokens ?? input_tokens + cache_read_input_tokens
+    expect(tokensIn(body)).toBeGreaterThan(tokensIn(named.body) + 10)
   })
 
   test.each<[string, Buffer, RegExp]>([

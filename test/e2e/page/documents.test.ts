@@ -1,7 +1,8 @@
 import type { Browser } from 'playwright-core'
+import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { docxFile, wordParagraph } from '../../support/documents/office-files.ts'
-import { pdfFile } from '../../support/documents/pdf-file.ts'
+import { pdfFile, scannedPdf } from '../../support/documents/pdf-file.ts'
 import { zipFile } from '../../support/documents/zip-file.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { write } from '../../support/page/chat-words.ts'
@@ -58,6 +59,30 @@ describe.skipIf(browserPath === undefined)(`files in the chat of the page, in a 
       { type: 'text', text: 'File b.pdf:\n\n## Page 1\nIn Bremen\n\n## Page 2\nand Ulm' },
       { type: 'text', text: 'File Dockerfile:\n\nFROM scratch' },
       { type: 'text', text: 'Read' },
+    ])
+    expect([...problems, ...strangers]).toEqual([])
+    await close()
+  })
+
+  test.skipIf(lacks('bodies of requests'))('the pages of a scan reach the model as pictures', async () => {
+    const { page, attach, problems, strangers, close } = await open('scripted')
+    const dictionary = '/ColorSpace /DeviceGray /BitsPerComponent 8'
+    const pages = [10, 200].map((grey) => ({ width: 40, height: 40, dictionary, data: Buffer.alloc(1600, grey) }))
+    await attach({ 'scan.pdf': scannedPdf(pages) })
+    await page.getByRole('button', { name: 'Remove scan.pdf, picture 2' }).waitFor()
+    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+    await write(page, 'Read')
+    const { content } = (await sent).postDataJSON().messages[0]
+    expect(content.map(({ type }: { type: string }) => type)).toEqual(['image_url', 'image_url', 'text'])
+    const greys = content.slice(0, 2).map(async ({ image_url: { url } }: { readonly image_url: { readonly url: string } }) => {
+      const { data, info } = await sharp(Buffer.from(url.replace(/^.*base64,/, ''), 'base64'))
+        .raw()
+        .toBuffer({ resolveWithObject: true })
+      return [info.width, info.height, data[0]]
+    })
+    expect(await Promise.all(greys)).toEqual([
+      [40, 40, 10],
+      [40, 40, 200],
     ])
     expect([...problems, ...strangers]).toEqual([])
     await close()

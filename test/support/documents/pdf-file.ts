@@ -14,18 +14,53 @@ export function pdfOf(streams: readonly Buffer[], trailer = ''): Buffer {
     ),
     Buffer.from('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>'),
   ]
-  for (const [page, stream] of streams.entries()) {
-    const packed = deflateSync(stream, { level: 1 })
+  for (const [page, operators] of streams.entries()) {
     const resources = '/Resources << /Font << /F1 3 0 R >> >>'
     objects.push(
       Buffer.from(`<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${5 + page * 2} 0 R ${resources} >>`),
-      Buffer.concat([
-        Buffer.from(`<< /Length ${packed.length} /Filter /FlateDecode >>\nstream\n`),
-        packed,
-        Buffer.from('\nendstream'),
-      ]),
+      stream('', operators),
     )
   }
+  return written(objects, trailer)
+}
+
+/** A picture on a page: `dictionary` are its entries besides size and length. */
+export type ScannedPage = {
+  readonly width: number
+  readonly height: number
+  readonly dictionary: string
+  readonly data: Buffer<ArrayBuffer>
+  /** Degrees clockwise. */
+  readonly rotate?: number
+}
+
+/** A PDF as scanners write it: a picture on each page, and no text. */
+export function scannedPdf(pages: readonly ScannedPage[]): Buffer {
+  const objects = [
+    Buffer.from('<< /Type /Catalog /Pages 2 0 R >>'),
+    Buffer.from(`<< /Type /Pages /Count ${pages.length} /Kids [${pages.map((_, page) => `${3 + page * 3} 0 R`).join(' ')}] >>`),
+  ]
+  for (const [page, { width, height, dictionary, data, rotate = 0 }] of pages.entries()) {
+    const [contents, image] = [4 + page * 3, 5 + page * 3]
+    const resources = `/Resources << /XObject << /Im ${image} 0 R >> >>`
+    objects.push(
+      Buffer.from(
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Rotate ${rotate} /Contents ${contents} 0 R ${resources} >>`,
+      ),
+      stream('', Buffer.from('q 612 0 0 792 0 0 cm /Im Do Q')),
+      stream(`/Type /XObject /Subtype /Image /Width ${width} /Height ${height} ${dictionary}`, data),
+    )
+  }
+  return written(objects)
+}
+
+function stream(dictionary: string, content: Buffer): Buffer<ArrayBuffer> {
+  const packed = deflateSync(content, { level: 1 })
+  const head = Buffer.from(`<< /Length ${packed.length} /Filter /FlateDecode ${dictionary} >>\nstream\n`)
+  return Buffer.concat([head, packed, Buffer.from('\nendstream')])
+}
+
+function written(objects: readonly Buffer[], trailer = ''): Buffer {
   const parts = [Buffer.from('%PDF-1.7\n')]
   const places: number[] = []
   let at = parts[0]?.length ?? 0

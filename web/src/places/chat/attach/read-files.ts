@@ -1,14 +1,13 @@
-import type { ReadDocument } from '../../../../../src/documents/read-document.ts'
 import { readText } from '../../../../../src/documents/text.ts'
 import { chatTexts } from '../../../texts/chat.ts'
 import type { Attachment } from '../conversation.ts'
-import type { Job } from './worker.ts'
+import type { Job, ReadFile } from './worker.ts'
 
 const maxBytes = 20_000_000
 /** A longer paste becomes a file, so that the message stays readable. */
 const maxPasteChars = 4000
 
-/** The files that can be attached, and why the others cannot. Documents become their text. */
+/** The files that can be attached, and why the others cannot. Documents become their text, and scans pictures. */
 export async function readFiles(files: readonly File[]): Promise<{ attachments: Attachment[]; refused: string[] }> {
   const attachments: Attachment[] = []
   const refused: string[] = []
@@ -21,7 +20,15 @@ export async function readFiles(files: readonly File[]): Promise<{ attachments: 
     else {
       const read = await readFile(file)
       if ('text' in read) attachments.push({ kind: 'text', name: name === '' ? 'text' : name, type, data: read.text })
-      else refused.push(chatTexts.notReadable(name, read.problem))
+      else if ('pictures' in read) {
+        for (const [page, picture] of read.pictures.entries())
+          attachments.push({
+            kind: 'image',
+            name: chatTexts.pageOf(name, page + 1),
+            type: 'image/png',
+            data: await asDataUrl(picture),
+          })
+      } else refused.push(chatTexts.notReadable(name, read.problem))
     }
   }
   return { attachments, refused }
@@ -38,7 +45,7 @@ function mediaOf(type: string): 'image' | 'audio' | undefined {
   return type.startsWith('audio/') ? 'audio' : undefined
 }
 
-function asDataUrl(file: File): Promise<string> {
+function asDataUrl(file: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader()
     reader.onload = () => resolve(String(reader.result))
@@ -50,7 +57,7 @@ function asDataUrl(file: File): Promise<string> {
 const mostMs = 30_000
 
 /** The text of a file, as the server would read it: in a worker that ends after a time, unless it is plain text. */
-async function readFile(file: File): Promise<ReadDocument> {
+async function readFile(file: File): Promise<ReadFile> {
   const bytes = new Uint8Array(await file.arrayBuffer())
   const text = readText(bytes)
   if (text !== undefined) return text === '' ? { reason: 'no-text', problem: chatTexts.emptyFile } : { kind: 'text', text }
@@ -60,7 +67,7 @@ async function readFile(file: File): Promise<ReadDocument> {
     return await new Promise((resolve, reject) => {
       timer = setTimeout(() => resolve({ reason: 'too-large', problem: chatTexts.tooSlowFile }), mostMs)
       const { port1: port, port2 } = new MessageChannel()
-      port.onmessage = ({ data }: MessageEvent<ReadDocument>) => resolve(data)
+      port.onmessage = ({ data }: MessageEvent<ReadFile>) => resolve(data)
       worker.onerror = ({ message }) => reject(new Error(message))
       const job: Job = { bytes, port: port2 }
       worker.postMessage(job, [bytes.buffer, port2])

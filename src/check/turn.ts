@@ -1,0 +1,7 @@
+import type { Address } from './send.ts'
+
+/** A captured request of a conversation. */
+export type Turn = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
+
+/** Where a turn is sent; without a model, to the one that it names. */
+export type Side = { readonly address: Address; readonly model?: string }
