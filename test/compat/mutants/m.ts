@@ -220,7 +220,7 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['M97'],
     file: 'src/engine/remote/generate-reply.ts',
-    find: 'const canContinue = remaining(this.#plan.request, reader, upstream) !== undefined',
+    find: 'const canContinue = this.#remaining(this.#plan.request, upstream) !== undefined',
     replace: 'const canContinue = false',
   },
   {
