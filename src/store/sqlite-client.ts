@@ -57,7 +57,8 @@ export class SqliteClient {
 
   #settle(answer: SqliteAnswer): void {
     const waiting = this.#waiting.shift()
-    if (this.#waiting.length === 0) this.#thread.unref()
+    // A closing thread ends by itself: until then, the process must not.
+    if (this.#waiting.length === 0 && this.#end === undefined) this.#thread.unref()
     if ('failure' in answer) waiting?.reject(new Error(answer.failure))
     else waiting?.resolve(answer.rows)
   }
