@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { AppError } from '../../contract/errors.ts'
+import type { Principal } from '../../contract/principal.ts'
 import { encodeLmStudioError } from '../../dialect/lm-studio/errors.ts'
 import { type ClientMessage, decodeGreeting, decodeMessage, encodeFailure } from '../../dialect/lm-studio-sdk/messages.ts'
 import { type Authenticate, identify, isKeyError } from '../access/auth.ts'
@@ -72,8 +73,9 @@ export class SdkSockets {
           session.receive(decodeMessage(value))
           return
         }
-        headers = await this.#greet(value)
-        request.principal = await identify(authenticate, headers)
+        const greeted = await this.#greet(value)
+        headers = greeted.headers
+        request.principal = greeted.principal
         session = new Session({ deps: this.#deps, namespace, request, send, onIdle })
         await send({ success: true })
       } catch (thrown) {
@@ -116,14 +118,13 @@ export class SdkSockets {
     for (const { terminate } of this.#open) terminate()
   }
 
-  /** The headers of a request with the first valid key of a greeting. */
-  async #greet(message: unknown): Promise<IncomingHttpHeaders> {
+  /** Who has the first valid key of a greeting, and the headers of a request with it. */
+  async #greet(message: unknown): Promise<{ readonly principal: Principal; readonly headers: IncomingHttpHeaders }> {
     let refusal: unknown
     for (const key of decodeGreeting(message)) {
       try {
         const headers = { authorization: `Bearer ${key}` }
-        await identify(this.#deps.authenticate, headers)
-        return headers
+        return { principal: await identify(this.#deps.authenticate, headers), headers }
       } catch (error) {
         refusal ??= error
       }
