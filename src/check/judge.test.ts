@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
@@ -20,7 +21,7 @@ async function judgeBy(verdict: (a: string, b: string) => string) {
     response.end(JSON.stringify({ object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] }))
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
-  await new Promise((resolve) => server.once('listening', resolve))
+  await once(server, 'listening')
   const { port } = server.address() as { readonly port: number }
   const given = await judge(turn, answers, { address: { url: `http://127.0.0.1:${port}` }, model: 'wise' })
   return { given, asked }
@@ -37,6 +38,17 @@ test.each([
   ['not judged, if the reply is no verdict', () => 'I like both.', undefined],
 ])('an answer is %s', async (_, verdict, expected) => {
   expect((await judgeBy(verdict)).given).toBe(expected)
+})
+
+test('a judge that refuses fails the comparison, which would be without it', async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"there is no model \'wise\'"}}')
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as { readonly port: number }
+  const asked = judge(turn, answers, { address: { url: `http://127.0.0.1:${port}` }, model: 'wise' })
+  await expect(asked).rejects.toThrow("does not answer: there is no model 'wise'")
 })
 
 test('a judge is asked twice, without chance, for the conversation and both answers', async () => {

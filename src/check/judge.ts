@@ -1,4 +1,5 @@
 import { parseJson } from '../base/json.ts'
+import { AppError } from '../contract/errors.ts'
 import { type Answer, answerIn } from './compare.ts'
 import { at } from './probe/read.ts'
 import { sendAsk } from './send.ts'
@@ -32,7 +33,7 @@ const format = {
 
 /**
  * Asks a model twice, with the answers in both orders, since models prefer a place: an answer is better only if it is so in both. Undefined:
- * the judge gave no verdict.
+ * the judge gave no verdict. Rejects if it does not answer.
  */
 export async function judge(
   turn: Turn,
@@ -56,7 +57,8 @@ async function ask({ body }: Turn, [a, b]: readonly [Answer, Answer], { address,
     { role: 'user', content },
   ]
   const asked = { ...(model !== undefined && { model }), messages, temperature: 0, response_format: format }
-  const { text } = answerIn(await sendAsk(address, { path: '/v1/chat/completions', body: asked }, { limitMs }))
+  const { text, failure } = answerIn(await sendAsk(address, { path: '/v1/chat/completions', body: asked }, { limitMs }))
+  if (failure !== undefined) throw new AppError('engine-failed', `the judge at ${address.url} does not answer: ${failure}`)
   const better = at(parseJson(text), 'better')
   return better === 'A' || better === 'B' || better === 'neither' ? better : undefined
 }
