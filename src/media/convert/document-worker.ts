@@ -1,7 +1,6 @@
 // The process that reads one document: `node document-worker.js MAX_MEMORY_BYTES text|scan < file > json`. See convert-document.ts.
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-
 import { type ReadDocument, readDocument, unread } from '../../documents/read-document.ts'
 import { readScan } from '../../documents/scan.ts'
 import type { ReadScan } from './convert-document.ts'
