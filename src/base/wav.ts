@@ -16,16 +16,25 @@ export function readWav(content: Uint8Array): Wav | undefined {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
   if (bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WAVE') return undefined
   let format: WavFormat | undefined
-  for (let at = 12, chunks = 0; at + 8 <= bytes.length && chunks < maxChunks; chunks += 1) {
-    const name = bytes.toString('latin1', at, at + 4)
-    const size = bytes.readUInt32LE(at + 4)
-    const chunk = bytes.subarray(at + 8, at + 8 + size)
+  for (const { name, chunk } of chunksOf(bytes)) {
     if (name === 'fmt ') format = readFormat(chunk)
-    // Programs that write to a pipe claim more than there is.
     if (name === 'data') return format && { samples: chunk, ...format }
-    at += 8 + size + (size % 2)
   }
   return undefined
+}
+
+/** `chunk`: as much as there is of the `size` that it claims. */
+type Chunk = { readonly name: string; readonly size: number; readonly chunk: Buffer }
+
+/** The chunks of a file of RIFF. Programs that write to a pipe cannot write the size of the samples: those without one are the rest. */
+export function* chunksOf(bytes: Buffer): Generator<Chunk, void, void> {
+  for (let at = 12, count = 0; at + 8 <= bytes.length && count < maxChunks; count += 1) {
+    const name = bytes.toString('latin1', at, at + 4)
+    const [claimed, rest] = [bytes.readUInt32LE(at + 4), bytes.length - at - 8]
+    const size = name === 'data' && (claimed === 0 || claimed === 0xff_ff_ff_ff) ? rest : claimed
+    yield { name, size, chunk: bytes.subarray(at + 8, at + 8 + size) }
+    at += 8 + size + (size % 2)
+  }
 }
 
 function readFormat(content: Buffer): WavFormat | undefined {

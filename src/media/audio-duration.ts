@@ -1,3 +1,5 @@
+import { chunksOf } from '../base/wav.ts'
+
 /** How long audio lasts by its header, in milliseconds; undefined where the format or its header does not say. */
 export function readDurationMs(bytes: Buffer, mediaType: string): number | undefined {
   switch (mediaType) {
@@ -12,22 +14,12 @@ export function readDurationMs(bytes: Buffer, mediaType: string): number | undef
   }
 }
 
-/** Recorders write some dozen chunks before the data. */
-const maxChunks = 1000
-
 /** The data chunk divided by the byte rate of the format chunk; a chunk that claims more than there is counts as it claims. */
 function readWav(bytes: Buffer): number | undefined {
   let bytesPerSecond: number | undefined
-  for (let at = 12, chunks = 0; at + 8 <= bytes.length && chunks < maxChunks; chunks += 1) {
-    const name = bytes.toString('latin1', at, at + 4)
-    const size = bytes.readUInt32LE(at + 4)
-    if (name === 'fmt ' && at + 20 <= bytes.length) bytesPerSecond = bytes.readUInt32LE(at + 16)
-    if (name === 'data') {
-      // Programs that write to a pipe cannot write the size.
-      const known = size === 0 || size === 0xff_ff_ff_ff ? bytes.length - at - 8 : size
-      return bytesPerSecond === undefined || bytesPerSecond === 0 ? undefined : (known / bytesPerSecond) * 1000
-    }
-    at += 8 + size + (size % 2)
+  for (const { name, size, chunk } of chunksOf(bytes)) {
+    if (name === 'fmt ' && chunk.length >= 12) bytesPerSecond = chunk.readUInt32LE(8)
+    if (name === 'data') return bytesPerSecond === undefined || bytesPerSecond === 0 ? undefined : (size / bytesPerSecond) * 1000
   }
   return undefined
 }

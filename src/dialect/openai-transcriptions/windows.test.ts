@@ -28,6 +28,12 @@ describe('a recording', () => {
     for (const piece of pieces) expect(windowsOf(piece).durationMs).toBe(secondsOf(piece) * 1000)
   })
 
+  test.each([0, 0xff_ff_ff_ff])('of a program that could not write its size (%i) is divided, too', (size) => {
+    const bytes = wav(40)
+    bytes.writeUInt32LE(size, 40)
+    expect(windowsOf(bytes)).toMatchObject({ durationMs: 40_000, pieces: { length: 2 } })
+  })
+
   test('with other chunks in front of its samples, in the extended format, is divided, too', () => {
     const plain = wav(40)
     const format = Buffer.alloc(48)
