@@ -1,5 +1,6 @@
-import { crc32, deflateSync } from 'node:zlib'
+import { deflateSync } from 'node:zlib'
 import { writeWav } from '../../src/base/wav.ts'
+import { pngOf } from '../../src/media/convert/encode-png.ts'
 
 type Colour = readonly [red: number, green: number, blue: number]
 
@@ -26,27 +27,21 @@ export function drawing({ size: [width, height], ground, paint, kind, shapes }: 
 
 /** A PNG of black pixels; valid, except that `claimed` puts another size into its header. `level`: of its compression, 0 to 9. */
 export function blankPng(width = 2, height = 2, { claimed = { width, height }, level = 6 } = {}): Buffer {
-  return pngOf(claimed, Buffer.alloc((1 + width * 3) * height), level)
+  return pngOfSize(claimed, Buffer.alloc((1 + width * 3) * height), level)
 }
 
 function encodePng(width: number, height: number, colourAt: (x: number, y: number) => Colour): Buffer {
   const rows = Array.from({ length: height }, (_, y) => [0, ...Array.from({ length: width }, (_, x) => colourAt(x, y)).flat()])
-  return pngOf({ width, height }, Buffer.from(rows.flat()))
+  return pngOfSize({ width, height }, Buffer.from(rows.flat()))
 }
 
-function pngOf({ width, height }: { readonly width: number; readonly height: number }, rows: Buffer, level = 6): Buffer {
+function pngOfSize({ width, height }: { readonly width: number; readonly height: number }, rows: Buffer, level = 6): Buffer {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width, 0)
   head.writeUInt32BE(height, 4)
   // Eight bits of each of three colours.
   head.set([8, 2, 0, 0, 0], 8)
-  const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
-  return Buffer.concat([
-    signature,
-    chunk('IHDR', head),
-    chunk('IDAT', deflateSync(rows, { level })),
-    chunk('IEND', Buffer.alloc(0)),
-  ])
+  return pngOf(head, deflateSync(rows, { level }))
 }
 
 /** A WAV of a tone, 16 bits and 16 kHz. */
@@ -75,15 +70,6 @@ export function silence(samples = 800, { sampleRate = 8000, claimedBytes = sampl
   header.write('data', 36, 'latin1')
   header.writeUInt32LE(claimedBytes, 40)
   return Buffer.concat([header, Buffer.alloc(samples, 0x80)])
-}
-
-function chunk(type: string, content: Buffer): Buffer {
-  const size = Buffer.alloc(4)
-  size.writeUInt32BE(content.length)
-  const named = Buffer.concat([Buffer.from(type), content])
-  const sum = Buffer.alloc(4)
-  sum.writeUInt32BE(crc32(named) >>> 0)
-  return Buffer.concat([size, named, sum])
 }
 
 /** Of each format the least that tells its type and size; no pixels. */

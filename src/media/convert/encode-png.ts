@@ -15,12 +15,12 @@ export function encodePng({ width, height, channels, data }: Picture): Buffer {
   const rowBytes = width * channels
   const rows = Buffer.alloc((rowBytes + 1) * height)
   for (let y = 0; y < height; y++) rows.set(data.subarray(y * rowBytes, (y + 1) * rowBytes), y * (rowBytes + 1) + 1)
-  return Buffer.concat([
-    signature,
-    chunk('IHDR', head),
-    chunk('IDAT', deflateSync(rows, { level })),
-    chunk('IEND', Buffer.alloc(0)),
-  ])
+  return pngOf(head, deflateSync(rows, { level }))
+}
+
+/** A PNG of its header and its compressed rows. */
+export function pngOf(head: Buffer, rows: Buffer): Buffer {
+  return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))])
 }
 
 function chunk(type: string, content: Buffer): Buffer {
