@@ -331,42 +331,36 @@ describe.skipIf(browserPath === undefined)(`the places of the page, in a browser
     await close()
   })
 
-  test.skipIf(lacks('acts of keys'))(
-    'what a cell cuts off takes the focus where the reader is, and arrow keys move it',
-    async () => {
-      const long = `long-${'x'.repeat(2000)}-end`
-      await (await chat('x', { model: long })).text()
-      const { page, close } = await open(`logs?filter=${long.slice(0, 99)}`)
-      await page.getByRole('row').filter({ hasText: 'request ended' }).first().waitFor()
-      expect(await page.locator('td [tabindex]').count()).toBe(0)
-      await page.keyboard.press('j')
-      await page.locator('tr:focus').waitFor()
-      await page.keyboard.press('Tab')
-      const cell = page.locator('td > :focus')
-      expect(await cell.textContent()).toContain('request ended')
-      await page.keyboard.press('ArrowRight')
-      await expect.poll(() => cell.evaluate((element) => element.scrollLeft)).toBeGreaterThan(0)
-      expect(await page.locator('td [tabindex]').count()).toBe(1)
-      await close()
-    },
-  )
+  test.skipIf(lacks('acts of keys'))('what a cell cuts off takes the focus near the reader, and keys move it', async () => {
+    const long = `long-${'x'.repeat(2000)}-end`
+    await (await chat('x', { model: long })).text()
+    const { page, close } = await open(`logs?filter=${long.slice(0, 99)}`)
+    await page.getByRole('row').filter({ hasText: 'request ended' }).first().waitFor()
+    expect(await page.locator('td [tabindex]').count()).toBe(0)
+    await page.keyboard.press('j')
+    await page.locator('tr:focus').waitFor()
+    await page.keyboard.press('Tab')
+    const cell = page.locator('td > :focus')
+    expect(await cell.textContent()).toContain('request ended')
+    await page.keyboard.press('ArrowRight')
+    await expect.poll(() => cell.evaluate((element) => element.scrollLeft)).toBeGreaterThan(0)
+    expect(await page.locator('td [tabindex]').count()).toBe(1)
+    await close()
+  })
 
-  test.skipIf(lacks('routed requests'))(
-    'of ten thousand requests, the rows near the reader are rendered, each once on its way',
-    async () => {
-      const { page, close } = await open('chat')
-      await openManyRequests(page)
-      const slow = await scrollTable(page, { steps: 100, px: 96 })
-      // 300 rows passed by; beside them, those that are rendered before they are seen.
-      expect(slow.added).toBeGreaterThan(250)
-      expect(slow.added).toBeLessThan(350)
-      const fast = await scrollTable(page, { steps: 20, px: 15_000 })
-      expect(fast.added).toBeLessThan(20 * 70)
-      expect(Math.max(slow.most, fast.most)).toBeLessThan(70 * 25)
-      expect(await page.locator('tr.opens').last().textContent()).toContain('OpenAI chat')
-      await close()
-    },
-  )
+  test.skipIf(lacks('routed requests'))('of ten thousand requests, rows near the reader are rendered, each once', async () => {
+    const { page, close } = await open('chat')
+    await openManyRequests(page)
+    const slow = await scrollTable(page, { steps: 100, px: 96 })
+    // 300 rows passed by; beside them, those that are rendered before they are seen.
+    expect(slow.added).toBeGreaterThan(250)
+    expect(slow.added).toBeLessThan(350)
+    const fast = await scrollTable(page, { steps: 20, px: 15_000 })
+    expect(fast.added).toBeLessThan(20 * 70)
+    expect(Math.max(slow.most, fast.most)).toBeLessThan(70 * 25)
+    expect(await page.locator('tr.opens').last().textContent()).toContain('OpenAI chat')
+    await close()
+  })
 
   test.skipIf(!hasNginx)(`behind an nginx with TLS and a prefix, places are live${nginxHint}`, async () => {
     const nginx = await startNginx(`location /llm/ { proxy_pass ${app.url}/; proxy_http_version 1.1; }`, { hasTls: true })
