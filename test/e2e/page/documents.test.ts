@@ -64,12 +64,14 @@ describe.skipIf(browserPath === undefined)(`files in the chat of the page, in a 
     await close()
   })
 
-  test.skipIf(lacks('bodies of requests'))('the pages of a scan reach the model as pictures', async () => {
+  test('the pages of a scan reach the model as pictures', async () => {
     const { page, attach, problems, strangers, close } = await open('scripted')
     const dictionary = '/ColorSpace /DeviceGray /BitsPerComponent 8'
     const pages = [10, 200].map((grey) => ({ width: 40, height: 40, dictionary, data: Buffer.alloc(1600, grey) }))
     await attach({ 'scan.pdf': scannedPdf(pages) })
     await page.getByRole('button', { name: 'Remove scan.pdf, picture 2' }).waitFor()
+    // Where they are sent cannot be seen, they are drawn all the same.
+    if (lacks('bodies of requests')) return close()
     const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
     await write(page, 'Read')
     const { content } = (await sent).postDataJSON().messages[0]
