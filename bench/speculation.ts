@@ -75,7 +75,7 @@ async function countsOf({ url }: BenchProcess): Promise<Counts> {
   return { proposed: of('draft_tokens_total'), accepted: of('accepted_draft_tokens_total') }
 }
 
-/** Milliseconds of a token of so many streams together: on the clock, and of processors. */
+/** Milliseconds of a token, for a number of streams together: on the clock, and of processors. */
 async function costOf(
   { url, pid }: BenchProcess,
   task: (typeof tasks)[number],

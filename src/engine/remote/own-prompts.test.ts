@@ -184,7 +184,7 @@ describe('a llama-server drops the log-probabilities of text that its parser hol
       const { choices } = await answer(engineOver([started]), ask('', { prompt, logprobs: { top: 0 } }))
       const generation = started.seen.find(({ body }) => body.stream === true)
       expect(generation).toMatchObject({ path: '/v1/completions', body: { prompt: sent, logprobs: 1 } })
-      // The control token that ends the turn is no part of the text.
+      // The control token that ends the turn does not belong to the text.
       expect(choices[0]?.tokens?.map((token) => token.text)).toEqual(['Hi'])
     },
   )

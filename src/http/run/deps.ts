@@ -60,7 +60,7 @@ export type Generating = AnswerDeps & {
   readonly presets: PresetSwitch
   /** Seals reasoning that clients keep and send back. */
   readonly sealerOf: SealerOf
-  /** Converts recordings that are transcribed; absent: there is no ffmpeg. */
+  /** Converts recordings that are transcribed; absent: ffmpeg is not configured. */
   readonly recordings?: Pick<MediaConverter, 'audio'>
 }
 

@@ -53,7 +53,7 @@ describe('a draft model whose drafts are wrong', () => {
     expect(drafted).toBeLessThan(0.2 * tokens * 8)
   })
 
-  test('drafts all the same where it is told to', async () => {
+  test('always drafts where the setting says so', async () => {
     const always = await start({ draft: { ...draft(), always: true } })
     const { drafted } = await ask(always, { sampling: { temperature: 0 }, ignoreEos: true })
     expect(drafted).toBeGreaterThan(0.8 * tokens * 8)
