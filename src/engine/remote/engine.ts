@@ -67,8 +67,9 @@ type Session = GenerationDeps & {
 
 type OpenSession = { readonly session: Session; readonly discovery: Discovery }
 
-type UpstreamCall<T> = (access: UpstreamAccess) => Promise<T>
-type Load = Pick<ReplicaTask<unknown>, 'tokens' | 'isAuxiliary' | 'callerKeys'> &
+/** `begun`: may be called when the first bytes of a long answer are there. */
+type UpstreamCall<T> = (access: UpstreamAccess, begun: () => void) => Promise<T>
+type Load = Pick<ReplicaTask<unknown>, 'tokens' | 'isAuxiliary' | 'callerKeys' | 'promptTokens' | 'call' | 'received'> &
   Pick<GenerationRequest, 'origin'> & { progress?(): Progress }
 
 class RemoteEngine implements Engine {
@@ -233,8 +234,10 @@ class RemoteEngine implements Engine {
   #createServices(kinds: readonly ServiceKind[]): Services {
     const services = createServices({
       kinds: new Set(kinds),
-      tryReplicas: ({ call: { callerKeys, origin }, attempt, progress }, signal) =>
-        this.#callReplica({ tokens: 1, isAuxiliary: false, callerKeys, ...(origin && { origin }), progress }, signal, attempt),
+      tryReplicas: ({ call: { callerKeys, origin, path }, size, attempt, progress, received }, signal) => {
+        const load = { tokens: 1, promptTokens: size, call: path, isAuxiliary: false, callerKeys, progress, received }
+        return this.#callReplica({ ...load, ...(origin && { origin }) }, signal, attempt)
+      },
     })
     return {
       ...services,
@@ -279,9 +282,11 @@ class RemoteEngine implements Engine {
     const { session } = await this.#ensureOpen(signal)
     const { client } = session
     const attempt = async (replica: ReplicaAttempt) => {
-      const { endpoint, upstream, signal } = replica
+      const { endpoint, upstream, signal, begun } = replica
       const headers = session.headersOf(load, replica)
-      return { type: 'answered', value: await call({ client, endpoint, upstream, headers, signal }) } as const
+      const value = await call({ client, endpoint, upstream, headers, signal }, begun)
+      begun()
+      return { type: 'answered', value } as const
     }
     return await tryReplicas(session, { affinityKeys: [], signal, attempt, progress: () => noProgress, ...load })
   }

@@ -17,9 +17,14 @@ import { UpstreamError } from './transport/upstream-error.ts'
 
 /** One call that any replica may answer, until its reply has begun. */
 type Attempt = {
-  readonly call: Pick<ServiceCall, 'callerKeys' | 'origin'>
-  attempt(access: UpstreamAccess): Promise<void>
+  readonly call: Pick<ServiceCall, 'callerKeys' | 'origin' | 'path'>
+  /** The bytes of the request, roughly. */
+  readonly size: number
+  /** Calls `begun` at the first bytes of the reply. */
+  attempt(access: UpstreamAccess, begun: () => void): Promise<void>
   progress(): Progress
+  /** The bytes of the reply so far. */
+  received(): number
 }
 
 type Deps = {
@@ -33,16 +38,27 @@ export function createServices({ kinds, tryReplicas }: Deps): Services {
     kinds,
     send: async (call, sink, signal) => {
       let hasBegun = false
+      let bytesReceived = 0
       const noted: ServiceSink = {
         begin: (head) => {
           hasBegun = true
           sink.begin(head)
         },
-        write: (bytes) => sink.write(bytes),
+        write: (bytes) => {
+          bytesReceived += bytes.length
+          return sink.write(bytes)
+        },
       }
-      const attempt = (access: UpstreamAccess) => sendTo(access, call, noted)
-      const progress = () => ({ hasAdvanced: false, hasBegun, canContinue: false })
-      await tryReplicas({ call, attempt, progress }, signal).catch((error: unknown) => notOffered(error, call.path))
+      await tryReplicas(
+        {
+          call,
+          size: sizeOf(call.body),
+          attempt: (access, begun) => sendTo(access, call, { ...noted, write: firstly(begun, noted) }),
+          progress: () => ({ hasAdvanced: false, hasBegun, canContinue: false }),
+          received: () => bytesReceived,
+        },
+        signal,
+      ).catch((error: unknown) => notOffered(error, call.path))
     },
   }
 }
@@ -60,6 +76,19 @@ async function sendTo(
     signal.throwIfAborted()
     return sink.write(bytes)
   })
+}
+
+/** Writes, and says so before. */
+function firstly(begun: () => void, { write }: ServiceSink): ServiceSink['write'] {
+  return (bytes) => {
+    begun()
+    return write(bytes)
+  }
+}
+
+function sizeOf(body: ServiceBody): number {
+  if (body.type !== 'form') return JSON.stringify(body.fields).length
+  return body.parts.reduce((sum, part) => sum + ('value' in part ? part.value.length : part.bytes.length), 0)
 }
 
 function headOf({ headers }: HttpReply): ServiceHead {

@@ -1,4 +1,11 @@
-import type { CalledFor, EngineCapabilities, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
+import type {
+  CalledFor,
+  EmbedInput,
+  EngineCapabilities,
+  RenderRequest,
+  TokenizeRequest,
+  Tokenizer,
+} from '../../contract/engine.ts'
 import type { Prompt } from '../../contract/request.ts'
 import { refuseTokensOfMedia } from '../shared/refuse-media.ts'
 import type { UpstreamAccess } from './servers/upstream.ts'
@@ -6,8 +13,10 @@ import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
 import { sendFolded } from './wire/send-folded.ts'
 import { countRemotely, detokenizeRemotely, piecesRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
 
-/** `tokens`: the likely cost of a call. */
-type Load = CalledFor & { readonly tokens: number }
+/** `tokens`: the likely cost of a call. `promptTokens`: the size of what it sends, in characters. */
+type Load = CalledFor & { readonly tokens: number; readonly promptTokens: number; readonly call: string }
+
+const charsPerToken = 4
 
 type Deps = {
   /** The text of a conversation that is rendered here. Undefined if the servers render it. */
@@ -62,14 +71,29 @@ export function createTextCapabilities({
     tokenizer,
     embedder: {
       embed: (inputs, signal, calledFor) =>
-        compute({ tokens: inputs.length, ...calledFor }, signal, (access) => embedRemotely(inputs, access)),
+        compute(
+          { tokens: inputs.length, promptTokens: sizeOf(inputs.map(charsIn)), call: 'embeddings', ...calledFor },
+          signal,
+          (access) => embedRemotely(inputs, access),
+        ),
     },
     ranker: {
       rank: async (request, signal, calledFor) => {
         const { texts } = request
         const query = queryOf(request)
-        return compute({ tokens: texts.length, ...calledFor }, signal, (access) => rankRemotely({ query, texts }, access))
+        const promptTokens = sizeOf(texts.map(({ length }) => query.length + length))
+        return compute({ tokens: texts.length, promptTokens, call: 'rerank', ...calledFor }, signal, (access) =>
+          rankRemotely({ query, texts }, access),
+        )
       },
     },
   }
+}
+
+function charsIn(input: EmbedInput): number {
+  return input.type === 'text' ? input.text.length : input.tokens.length * charsPerToken
+}
+
+function sizeOf(lengths: readonly number[]): number {
+  return lengths.reduce((sum, length) => sum + length, 0)
 }

@@ -30,6 +30,8 @@ export type MovableTask = {
   readonly origin?: CallOrigin | undefined
   /** The tokens of the prompt: a replica may have them cached, and its time to the first token is judged by them. */
   readonly promptTokens?: number
+  /** What is asked for instead of text: `promptTokens` is then its size in any unit. */
+  readonly call?: string
   /** How far the reply had come when an attempt failed. Undefined if the replica was not at fault. */
   progress(replica: AcquiredReplica): Progress | undefined
   /** The bytes of the reply that the running attempt has received. */
@@ -61,6 +63,7 @@ export function beginAttempt(
   const { begun, ended } = replicas.watch({
     endpoint,
     promptTokens: task.promptTokens,
+    call: task.call,
     cachedTokens,
     isBatching: upstream.profile.isBatching === true,
     received: () => task.received?.() ?? 0,

@@ -10,6 +10,8 @@ export type SilentRequest = {
   readonly endpoint: Endpoint
   /** Absent if the time to the first token says nothing about other requests. */
   readonly promptTokens?: number | undefined
+  /** What is asked for instead of text. Its times say nothing about other requests; `promptTokens` is its size in any unit. */
+  readonly call?: string | undefined
   /** Those of them that the replica probably has in its cache. Absent: 0. */
   readonly cachedTokens?: number
   /** The replica reads prompts beside generating. */
@@ -105,7 +107,8 @@ const lossesOfMute = 2
  */
 export class Silence {
   readonly #options: SilenceOptions
-  readonly #times = new FirstTokenTimes()
+  /** By what is asked for. */
+  readonly #times = new Map<string | undefined, FirstTokenTimes>()
   readonly #latency = new CheckLatency()
   readonly #signs = new SignsOfLife()
   readonly #watched = new Map<string, Watched>()
@@ -121,7 +124,7 @@ export class Silence {
   }
 
   watch(request: SilentRequest): WatchedRequest {
-    const { endpoint, promptTokens } = request
+    const { endpoint, promptTokens, call } = request
     const beganMs = this.#options.now()
     const waiting: Waiting = {
       beganMs,
@@ -142,7 +145,10 @@ export class Silence {
         this.#onAlive(watched)
         waiting.progressMs = watched.aliveMs
         this.#signs.noteToken(endpoint.id, watched.aliveMs)
-        if (promptTokens !== undefined) this.#times.learn(unreadTokens(request), watched.aliveMs - beganMs)
+        if (promptTokens === undefined) return
+        const times = this.#times.get(call) ?? new FirstTokenTimes()
+        this.#times.set(call, times)
+        times.learn(unreadTokens(request), watched.aliveMs - beganMs)
       },
       ended: (stop) => {
         const isLost = stop !== undefined && this.#isLostBy(waiting, stop)
@@ -251,12 +257,17 @@ export class Silence {
   /** Whether the replica has given nobody anything for this long, while others have given tokens, or its engine stands still. */
   #isMuteFor(waiting: Waiting, patience: Patience): boolean {
     const muteMs = this.#muteMs(waiting)
-    if (waiting.promptTokens === undefined || muteMs < patience.leastMs) return false
+    const { promptTokens, call, hasToken } = waiting
+    if (promptTokens === undefined || muteMs < patience.leastMs) return false
+    // A recording may take as long as a thousand texts.
+    if (call !== undefined && !hasToken && this.#usualMs(waiting, promptTokens) === undefined) return false
     const { id } = waiting.endpoint
     const sinceMs = this.#options.now() - muteMs
     const atLeastMs = this.#patienceMs(waiting, patience)
     if (muteMs < atLeastMs) return false
-    return this.#signs.hasOther(id, sinceMs) || this.#signs.stillMs(id, sinceMs) >= Math.max(atLeastMs, batching.leastMs)
+    if (this.#signs.hasOther(id, sinceMs)) return true
+    // The numbers are those of text.
+    return call === undefined && this.#signs.stillMs(id, sinceMs) >= Math.max(atLeastMs, batching.leastMs)
   }
 
   /** How long the replica has given nobody anything while the request waited. */
@@ -267,7 +278,7 @@ export class Silence {
   /** Judged by the whole prompt: the replica may have lost what it had cached. */
   #patienceMs(waiting: Waiting, patience: Patience): number {
     const { promptTokens } = waiting
-    return patienceMs(waiting, patience, promptTokens === undefined ? undefined : this.#times.p95(promptTokens))
+    return patienceMs(waiting, patience, promptTokens === undefined ? undefined : this.#usualMs(waiting, promptTokens))
   }
 
   #countLoss(waiting: Waiting): void {
@@ -318,7 +329,14 @@ export class Silence {
   }
 
   #p95Of(waiting: Waiting): number {
-    return waiting.promptTokens === undefined ? usualPauseMs : (this.#times.p95(unreadTokens(waiting)) ?? usualFirstTokenMs)
+    const { promptTokens, call } = waiting
+    if (promptTokens === undefined) return usualPauseMs
+    return this.#usualMs(waiting, unreadTokens(waiting)) ?? (call === undefined ? usualFirstTokenMs : usualPauseMs)
+  }
+
+  /** How long 95 % of such requests take to their first token. Undefined: nothing is known. */
+  #usualMs({ call }: Waiting, tokens: number): number | undefined {
+    return this.#times.get(call)?.p95(tokens)
   }
 
   async #readWork(endpoint: Endpoint): Promise<void> {
