@@ -66,8 +66,8 @@ export type ImageForm = { readonly maxEdge?: number }
 /** `sees`: the model reads pictures. */
 export type DocumentForm = { readonly filename: string | undefined; readonly sees: boolean }
 
-/** A document as a model gets it: its text below its name, or its name above the pictures of a scan. */
-export type ConvertedDocument = { readonly text: string; readonly pictures: readonly MediaBytes[] }
+/** A document as a model gets it, below its name: texts, and pages that are pictures in their places. */
+export type ConvertedDocument = readonly (string | MediaBytes)[]
 
 /**
  * Converts media that an engine cannot read, in processes that end with the signal. Rejects with `unsupported-field` without the program

@@ -1,3 +1,4 @@
+import { pictureNote } from './parts.ts'
 import { DocumentText } from './problem.ts'
 import { requiredText, resolvePath } from './relations.ts'
 import { readXml } from './xml.ts'
@@ -45,6 +46,7 @@ function writeChapter(xhtml: string, out: DocumentText): void {
     else if (/^h[1-6]$/.test(name)) out.add(`\n${'#'.repeat(Number(name[1]))} `)
     else if (name === 'li') out.add('\n- ')
     else if (name === 'br') out.add('\n')
+    else if (name === 'img' || name === 'image') out.add(pictureNote(event.attribute('alt')))
   }
   out.add('\n\n')
 }

@@ -1,4 +1,5 @@
 import { csvLine } from './csv.ts'
+import { pictureNote } from './parts.ts'
 import { DocumentText } from './problem.ts'
 import { relationsOf, requiredText } from './relations.ts'
 import { readXml } from './xml.ts'
@@ -10,7 +11,7 @@ const dayMs = 86_400_000
 /** Days from the first day of a workbook's calendar to 1970. */
 const daysTo1970 = { 1900: 25_569, 1904: 24_107 }
 
-/** The sheets of an .xlsx as CSV, each below its name, with dates as dates. */
+/** The sheets of an .xlsx as CSV, each below its name, with dates as dates, and a note where it has pictures or charts. */
 export async function readExcel(zip: Zip): Promise<string> {
   const { sheets, firstDay } = await readWorkbook(zip)
   const strings = await sharedStrings(zip)
@@ -94,7 +95,8 @@ function writeSheet(xml: string, book: Workbook, out: DocumentText): void {
     else if (event.name === 'row') {
       if (event.type === 'close') out.add(csvLine(row))
       row = []
-    } else if (event.name === 'c') {
+    } else if (event.name === 'drawing') out.add(event.type === 'open' ? `${pictureNote()}\n` : '')
+    else if (event.name === 'c') {
       if (event.type === 'open') {
         const column = columnOf(event.attribute('r')) ?? row.length
         cell = { type: event.attribute('t') ?? '', style: event.attribute('s') ?? '', column, value: '' }

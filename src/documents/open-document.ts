@@ -1,4 +1,5 @@
 import { csvLine } from './csv.ts'
+import { pictureNote } from './parts.ts'
 import { DocumentText } from './problem.ts'
 import { requiredText } from './relations.ts'
 import { readXml, type XmlEvent } from './xml.ts'
@@ -24,6 +25,9 @@ class Writer {
   #skipDepth = 0
   #paragraphs = 0
   #isSheet = false
+  #cells = 0
+  /** The frame that is open: whether it has a picture, and what it says of it. */
+  #frame = { hasPicture: false, isSaid: false, said: '' }
   #line = ''
   /** The row of each open table, and how often its present cell and the row itself are repeated. */
   readonly #tables: { row: string[]; cells: number; rows: number }[] = []
@@ -36,7 +40,8 @@ class Writer {
     if (event.type !== 'text' && skipped.has(event.name)) this.#skipDepth += event.type === 'open' ? 1 : -1
     if (this.#skipDepth > 0) return
     if (event.type === 'text') {
-      if (this.#paragraphs > 0) this.#line += event.text
+      if (this.#frame.isSaid) this.#frame.said += event.text
+      else if (this.#paragraphs > 0) this.#line += event.text
     } else if (event.type === 'open') this.#open(event)
     else this.#close(event.name)
   }
@@ -71,6 +76,16 @@ class Writer {
       case 'page':
         this.#out.add(`\n## ${attribute('draw:name') ?? 'Slide'}\n`)
         break
+      case 'frame':
+        this.#frame = { hasPicture: false, isSaid: false, said: '' }
+        break
+      case 'image':
+      case 'object':
+        this.#frame.hasPicture = true
+        break
+      case 'desc':
+        this.#frame.isSaid = true
+        break
       case 'table':
         if (this.#isSheet) this.#out.add(`\n## ${attribute('table:name') ?? ''}\n`)
         this.#tables.push({ row: [], cells: 1, rows: 1 })
@@ -84,6 +99,7 @@ class Writer {
       case 'covered-table-cell': {
         const table = this.#tables.at(-1)
         if (table === undefined) break
+        this.#cells += 1
         table.cells = repeats(attribute('table:number-columns-repeated'))
         this.#line = ''
       }
@@ -99,8 +115,15 @@ class Writer {
         if (table === undefined) this.#flush()
         else this.#line += this.#isSheet ? '\n' : ' '
         break
+      case 'desc':
+        this.#frame.isSaid = false
+        break
+      case 'frame':
+        this.#closeFrame()
+        break
       case 'table-cell':
       case 'covered-table-cell':
+        this.#cells -= 1
         if (table !== undefined) for (let count = 0; count < table.cells; count++) table.row.push(this.#line.trim())
         this.#line = ''
         break
@@ -111,6 +134,12 @@ class Writer {
         this.#tables.pop()
         if (this.#tables.length === 0) this.#out.add('\n')
     }
+  }
+
+  #closeFrame(): void {
+    if (this.#frame.hasPicture) this.#line += pictureNote(this.#frame.said)
+    this.#frame.hasPicture = false
+    if (this.#paragraphs === 0 && this.#cells === 0) this.#flush()
   }
 
   #flush(): void {

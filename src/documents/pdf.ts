@@ -1,34 +1,87 @@
 import type { PDFDocumentProxy } from 'unpdf/pdfjs'
+import { type Draw, type Picture, pictureNote } from './parts.ts'
+import { lookAt } from './pdf-page.ts'
 import { DocumentProblem, DocumentText } from './problem.ts'
 
-/** The text of a PDF, page by page. */
-export async function readPdf(bytes: Uint8Array): Promise<string> {
+/** Fewer characters on a picture that fills the page are a number, a stamp or a caption. */
+const fewChars = 200
+const fullCoverage = 0.5
+/** A scan has one for each page; some programs divide a page into stripes. */
+const mostPictures = 64
+
+/** Looking at a page decodes its pictures, which takes up to a second; later pages are taken to be as most were. */
+const mostLooks = 64
+const mostLooksWithoutDrawing = 16
+
+/** The text of a PDF, page by page; in the place of a page that is a picture, that picture or a note. Throws `DocumentProblem`. */
+export async function readPdf<Drawn>(bytes: Uint8Array, draw: Draw<Drawn>): Promise<readonly (string | Drawn)[]> {
   const pdf = await openPdf(bytes)
-  const out = new DocumentText()
-  let hasText = false
   try {
-    for (let number = 1; number <= pdf.numPages; number++) {
-      const page = await pdf.getPage(number)
-      const { items } = await page.getTextContent()
-      if (pdf.numPages > 1) out.add(`## Page ${number}\n`)
-      for (const item of items) {
-        if (!('str' in item)) continue
-        if (item.str.trim() !== '') hasText = true
-        out.add(item.hasEOL ? `${item.str}\n` : item.str)
-      }
-      out.add('\n\n')
-      page.cleanup()
+    const texts = await textsOf(pdf)
+    const hasText = texts.some(({ chars }) => chars > 0)
+    if (!hasText && draw === undefined) throw onlyPictures()
+    const parts: (string | Drawn)[] = []
+    const looks = { left: draw === undefined ? mostLooksWithoutDrawing : mostLooks, balance: 0 }
+    let count = 0
+    for (const [index, { text, chars }] of texts.entries()) {
+      if (hasText) parts.push(`${texts.length > 1 ? `\n## Page ${index + 1}\n` : ''}${text}\n`)
+      const shown =
+        chars < fewChars ? await shownOn(pdf, index + 1, { hasText: chars > 0, canDraw: draw !== undefined, looks }) : undefined
+      if (shown === undefined) continue
+      count += shown.length
+      const isTooMany = count > mostPictures
+      if (draw === undefined || shown.length === 0 || (isTooMany && chars > 0)) parts.push(`${pictureNote()}\n`)
+      else if (!isTooMany) for (const picture of shown) parts.push(await draw(picture()))
+      else throw new DocumentProblem('too-large', `has more than ${mostPictures} pictures of pages: send a part of it`)
     }
+    if (!hasText && count === 0) throw onlyPictures()
+    return parts
   } finally {
     await pdf.loadingTask.destroy()
   }
-  if (!hasText)
-    throw new DocumentProblem('no-text', 'has no text, only pictures of pages: send it as pictures, or recognise its text first')
-  return out.clean
 }
 
-/** Throws `DocumentProblem`. */
-export async function openPdf(bytes: Uint8Array): Promise<PDFDocumentProxy> {
+type PageText = { readonly text: string; readonly chars: number }
+
+async function textsOf(pdf: PDFDocumentProxy): Promise<readonly PageText[]> {
+  const texts: PageText[] = []
+  const all = new DocumentText()
+  for (let number = 1; number <= pdf.numPages; number++) {
+    const page = await pdf.getPage(number)
+    let text = ''
+    for (const item of (await page.getTextContent()).items) if ('str' in item) text += item.hasEOL ? `${item.str}\n` : item.str
+    page.cleanup()
+    all.add(text)
+    texts.push({ text, chars: text.replace(/\s+/g, '').length })
+  }
+  return texts
+}
+
+type Looks = { left: number; balance: number }
+type PageFacts = { readonly hasText: boolean; readonly canDraw: boolean; readonly looks: Looks }
+
+/** The pictures that a page consists of; none: they are not known; undefined: it consists of its text, or is empty. */
+async function shownOn(
+  pdf: PDFDocumentProxy,
+  number: number,
+  { hasText, canDraw, looks }: PageFacts,
+): Promise<readonly (() => Picture)[] | undefined> {
+  if (looks.left === 0 && (hasText || !canDraw)) return !hasText || looks.balance > 0 ? [] : undefined
+  looks.left = Math.max(0, looks.left - 1)
+  const page = await pdf.getPage(number)
+  const { pictures, coverage, isDrawn } = await lookAt(page, { withoutShared: hasText })
+  page.cleanup()
+  const isPicture = hasText ? coverage >= fullCoverage : pictures.length > 0
+  looks.balance += isPicture ? 1 : -1
+  if (isPicture) return pictures
+  return !hasText && isDrawn ? [] : undefined
+}
+
+function onlyPictures(): DocumentProblem {
+  return new DocumentProblem('no-text', 'has no text, only pictures of pages: send it as pictures, or recognise its text first')
+}
+
+async function openPdf(bytes: Uint8Array): Promise<PDFDocumentProxy> {
   const { getDocumentProxy } = await import('unpdf')
   // pdf.js takes the bytes away from their owner, and refuses Buffers. Images are bytes, not bitmaps of a browser.
   const options = { verbosity: 0, isOffscreenCanvasSupported: false, isImageDecoderSupported: false }

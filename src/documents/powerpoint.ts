@@ -1,3 +1,4 @@
+import { pictureNote } from './parts.ts'
 import { DocumentText } from './problem.ts'
 import { relationsOf, requiredText } from './relations.ts'
 import { readXml } from './xml.ts'
@@ -32,13 +33,18 @@ async function writeNotes(zip: Zip, slide: string, out: DocumentText): Promise<v
   }
 }
 
-/** The paragraphs of all shapes; the rows of tables are lines. */
+/** The paragraphs of all shapes, and notes for pictures, charts and diagrams; the rows of tables are lines. */
 function writeShapes(xml: string, out: DocumentText): void {
   let isText = false
   let isCell = false
   /** The number of the slide, its date. */
   let isField = false
+  let skipDepth = 0
+  let description: string | undefined
   for (const event of readXml(xml)) {
+    // What older programs show instead.
+    if (event.type !== 'text' && event.name === 'Fallback') skipDepth += event.type === 'open' ? 1 : -1
+    if (skipDepth > 0) continue
     if (event.type === 'text') {
       if (isText && !isField) out.add(event.text)
       continue
@@ -50,6 +56,16 @@ function writeShapes(xml: string, out: DocumentText): void {
         break
       case 'fld':
         isField = isOpen
+        break
+      case 'cNvPr':
+        if (isOpen) description = event.attribute('descr')
+        break
+      case 'pic':
+        if (!isOpen) out.add(`${pictureNote(description)}\n`)
+        break
+      case 'chart':
+      case 'relIds':
+        if (isOpen) out.add(`${pictureNote(description)}\n`)
         break
       case 'br':
         if (isOpen) out.add('\n')

@@ -14,6 +14,14 @@ import { readDocument } from './read-document.ts'
 const wordStyles =
   '<w:styles xmlns:w="w"><w:style w:styleId="berschrift2"><w:name w:val="heading 2"/></w:style><w:style w:styleId="T"><w:name w:val="Title"/></w:style></w:styles>'
 
+function wordPicture(description: string): string {
+  return `<w:r><w:drawing><wp:inline><wp:docPr id="1" descr="${description}"/><pic:pic><a:blip r:embed="rId1"/></pic:pic></wp:inline></w:drawing></w:r>`
+}
+
+function odfPicture(description: string): string {
+  return `<draw:frame><draw:object/><draw:image/><svg:desc>${description}</svg:desc></draw:frame>`
+}
+
 function row(cells: readonly string[]): string {
   return `<w:tr>${cells.map((cell) => `<w:tc>${wordParagraph(cell)}</w:tc>`).join('')}</w:tr>`
 }
@@ -116,13 +124,63 @@ test.each<[string, Buffer, string, string]>([
     'epub',
     '# One\nfirst —\nline\n\n## Two\n\n- a\n- b',
   ],
+  [
+    'notes in the places of pictures of a .docx, with what is said of them',
+    docxFile(
+      `<w:p><w:r><w:t>Sales: </w:t></w:r>${wordPicture('a [bar]\nchart')}</w:p><mc:AlternateContent><mc:Choice><w:p>${wordPicture('')}</w:p></mc:Choice><mc:Fallback><w:p>${wordPicture('again')}</w:p></mc:Fallback></mc:AlternateContent>`,
+    ),
+    'docx',
+    'Sales: [picture, not read: a bar chart]\n[picture, not read]',
+  ],
+  [
+    'notes in the places of pictures, charts and diagrams of a .pptx',
+    pptxFile('First', 'Second', 'Say hello', '<p:pic><p:cNvPr descr="a cat"/><a:blip/></p:pic><c:chart/><dgm:relIds/>'),
+    'pptx',
+    '## Slide 1\nFirst\n[picture, not read: a cat]\n[picture, not read: a cat]\n[picture, not read: a cat]\nNotes: Say hello\n\n## Slide 2\nSecond',
+  ],
+  [
+    'a note where a sheet of an .xlsx has pictures or charts',
+    xlsxFile('<row><c><v>1</v></c></row>', { after: '<drawing r:id="rId1"/>' }),
+    'xlsx',
+    '## Sales\n1\n[picture, not read]',
+  ],
+  [
+    'notes in the places of pictures of an .odt',
+    openDocumentFile(
+      'text',
+      `<text:p>before ${odfPicture('a cat')} after</text:p><table:table><table:table-row><table:table-cell><text:p>${odfPicture('')}</text:p></table:table-cell></table:table-row></table:table>`,
+    ),
+    'odt',
+    'before [picture, not read: a cat] after\n| [picture, not read] |',
+  ],
+  [
+    'notes in the places of pictures of an .odp',
+    openDocumentFile('presentation', `<draw:page draw:name="Welcome"><text:p>Hello</text:p>${odfPicture('a cat')}</draw:page>`),
+    'odp',
+    '## Welcome\nHello\n[picture, not read: a cat]',
+  ],
+  [
+    'notes in the places of pictures of an .ods',
+    openDocumentFile(
+      'spreadsheet',
+      `<table:table table:name="Sales"><table:shapes>${odfPicture('a cat')}</table:shapes><table:table-row><table:table-cell><text:p>x</text:p></table:table-cell></table:table-row></table:table>`,
+    ),
+    'ods',
+    '## Sales\n[picture, not read: a cat]\nx',
+  ],
+  [
+    'notes in the places of pictures of an .epub',
+    epubFile(['<p>before <img src="a.png" alt="a cat"/> after</p>', '<svg><image href="b.png"/></svg>']),
+    'epub',
+    'before [picture, not read: a cat] after\n\n[picture, not read]',
+  ],
   ['the pages of a PDF', pdfFile(['Hello (world)', 'again']), 'pdf', '## Page 1\nHello (world)\n\n## Page 2\nagain'],
   ['a PDF of one page without its number', pdfFile(['Hello']), 'pdf', 'Hello'],
   ['any text in UTF-8', Buffer.from('FROM scratch\n# grüße'), 'text', 'FROM scratch\n# grüße'],
   ['a text without its byte order mark', Buffer.from('\ufeffa,b'), 'text', 'a,b'],
   ['a text in UTF-16, as Windows writes it', Buffer.from('\ufeffgrüße', 'utf16le'), 'text', 'grüße'],
 ])('reads %s', async (_, bytes, kind, text) => {
-  expect(await readDocument(bytes)).toEqual({ kind, text })
+  expect(await readDocument(bytes)).toEqual({ kind, parts: [text] })
 })
 
 const compound = Buffer.from('d0cf11e0a1b11ae1', 'hex')
@@ -146,6 +204,7 @@ test.each<[string, Buffer, string, RegExp]>([
   ['an .xlsx without sheets', zipFile({ 'xl/workbook.xml': '' }), 'no-text', /no text/],
   ['a .docx that unpacks to too much', docxFile(' '.repeat(100_000_001)), 'too-large', /unpacks to more than 100 MB/],
   ['an .ods that repeats too much', repeatedCells(), 'too-large', /more than 10000000 characters/],
+  ['a .docx of pictures', docxFile(`<w:p>${wordPicture('a cat')}</w:p>`), 'no-text', /only pictures: send them as pictures/],
   ['a damaged PDF', Buffer.from('%PDF-1.7\n\0\0garbage'), 'damaged', /is a damaged PDF: Invalid PDF/],
   ['a PDF of pictures', pdfOf([Buffer.from('0 0 m 10 10 l S')]), 'no-text', /only pictures of pages/],
 ])('names the reason why %s is not read', async (_, bytes, reason, problem) => {
@@ -176,5 +235,5 @@ test.each<[string, () => Buffer, number]>([
   ],
 ])('reads %s in linear time', async (_, make, lines) => {
   const read = await readDocument(make())
-  expect('text' in read && read.text.split('\n')).toHaveLength(lines)
+  expect('parts' in read && read.parts.join('').split('\n')).toHaveLength(lines)
 })

@@ -1,32 +1,57 @@
 import { readEpub } from './epub.ts'
 import { readExcel } from './excel.ts'
 import { readOpenDocument } from './open-document.ts'
+import { type Draw, saysMore } from './parts.ts'
 import { readPdf } from './pdf.ts'
 import { readPowerPoint } from './powerpoint.ts'
-import { DocumentProblem, type DocumentReason, maxTextChars } from './problem.ts'
+import { DocumentProblem, type DocumentReason, DocumentText, maxTextChars } from './problem.ts'
 import { isPdf, readText } from './text.ts'
 import { readWord } from './word.ts'
 import { isZip, openZip, type Zip } from './zip.ts'
 
 type DocumentKind = 'text' | 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'odt' | 'ods' | 'odp' | 'epub'
 
-type Found = { readonly kind: DocumentKind; readonly text: string }
+/** Texts and drawn pictures alternate. */
+type Found<Drawn> = { readonly kind: DocumentKind; readonly parts: readonly (string | Drawn)[] }
 
 /** `problem` continues "the file …". */
 export type UnreadDocument = { readonly reason: DocumentReason; readonly problem: string }
 
-/** The text of a file, or why there is none. */
-export type ReadDocument = Found | UnreadDocument
+/** The contents of a file, or why there are none. */
+export type ReadDocument<Drawn = never> = Found<Drawn> | UnreadDocument
 
-/** Reads a file as text. Its bytes decide what it is, not its name. */
-export async function readDocument(bytes: Uint8Array): Promise<ReadDocument> {
+/** Reads a file as text, and with `draw`, also the pictures that are pages of a PDF. Its bytes decide what it is, not its name. */
+export async function readDocument<Drawn extends object = never>(
+  bytes: Uint8Array,
+  draw?: Draw<Drawn>,
+): Promise<ReadDocument<Drawn>> {
   try {
-    const found = await read(bytes)
-    if (found.text !== '') return found
-    return { reason: 'no-text', problem: 'has no text' }
+    const { kind, parts } = isPdf(bytes) ? { kind: 'pdf' as const, parts: joined(await readPdf(bytes, draw)) } : await read(bytes)
+    if (parts.some((part) => typeof part !== 'string' || saysMore(part))) return { kind, parts }
+    const problem = parts.some((part) => part !== '') ? 'has no text, only pictures: send them as pictures' : 'has no text'
+    return { reason: 'no-text', problem }
   } catch (error) {
     return unread(error)
   }
+}
+
+/** Neighbouring texts as one, clean. */
+function joined<Drawn>(parts: readonly (string | Drawn)[]): readonly (string | Drawn)[] {
+  const out: (string | Drawn)[] = []
+  let text = new DocumentText()
+  const flush = () => {
+    if (text.clean !== '') out.push(text.clean)
+    text = new DocumentText()
+  }
+  for (const part of parts) {
+    if (typeof part === 'string') text.add(part)
+    else {
+      flush()
+      out.push(part)
+    }
+  }
+  flush()
+  return out
 }
 
 /** Why a file could not be read, by the error that this has thrown. */
@@ -36,21 +61,21 @@ export function unread(error: unknown): UnreadDocument {
   return { reason: 'damaged', problem: `is damaged: ${what}` }
 }
 
-async function read(bytes: Uint8Array): Promise<Found> {
-  if (isPdf(bytes)) return { kind: 'pdf', text: await readPdf(bytes) }
+async function read(bytes: Uint8Array): Promise<Found<never>> {
   const text = readText(bytes)
   if (text !== undefined) {
-    if (text.length <= maxTextChars) return { kind: 'text', text }
+    if (text.length <= maxTextChars) return { kind: 'text', parts: [text] }
     throw new DocumentProblem('too-large', `has more than ${maxTextChars} characters of text: send a part of it`)
   }
   if (isCompoundFile(bytes)) throw compoundProblem(bytes)
-  if (isZip(bytes)) return readPackage(openZip(bytes))
-  throw new DocumentProblem('unknown', `is neither text in UTF-8 nor ${readKinds}`)
+  if (!isZip(bytes)) throw new DocumentProblem('unknown', `is neither text in UTF-8 nor ${readKinds}`)
+  const { kind, text: read } = await readPackage(openZip(bytes))
+  return { kind, parts: [read] }
 }
 
 const readKinds = 'a PDF, .docx, .xlsx, .pptx, .odt, .ods, .odp or .epub'
 
-async function readPackage(zip: Zip): Promise<Found> {
+async function readPackage(zip: Zip): Promise<{ readonly kind: DocumentKind; readonly text: string }> {
   const has = (name: string) => zip.names.includes(name)
   if (has('word/document.xml')) return { kind: 'docx', text: await readWord(zip) }
   if (has('xl/workbook.xml')) return { kind: 'xlsx', text: await readExcel(zip) }

@@ -1,9 +1,10 @@
+import { pictureNote } from './parts.ts'
 import { DocumentText } from './problem.ts'
 import { requiredText } from './relations.ts'
 import { readXml } from './xml.ts'
 import type { Zip } from './zip.ts'
 
-/** The text of a .docx: headings, lists and tables as Markdown, with its footnotes. Headers, footers and comments are left out. */
+/** The text of a .docx: headings, lists and tables as Markdown, with its footnotes. Pictures leave notes; headers, footers and comments are left out. */
 export async function readWord(zip: Zip): Promise<string> {
   const levels = await headingLevels(zip)
   const out = new DocumentText()
@@ -38,6 +39,7 @@ const skipped = new Set(['Fallback', 'moveFrom'])
 function writeBody(xml: string, levels: ReadonlyMap<string, number>, out: DocumentText): void {
   let skipDepth = 0
   let isText = false
+  let description: string | undefined
   /** The paragraphs that are open: a text box is inside one. */
   const paragraphs: { line: string; head: string }[] = []
   /** The cells so far of each open table's row. */
@@ -91,6 +93,14 @@ function writeBody(xml: string, levels: ReadonlyMap<string, number>, out: Docume
         case 'footnoteReference':
         case 'endnoteReference':
           write(noteMark(event.name.slice(0, -'Reference'.length), event.attribute('w:id')))
+          break
+        case 'docPr':
+          description = event.attribute('descr')
+          break
+        case 'blip':
+        case 'imagedata':
+        case 'chart':
+          write(pictureNote(description))
           break
         case 'tbl':
           rows.push(0)

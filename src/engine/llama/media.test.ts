@@ -10,7 +10,7 @@ const converter: MediaConverter = {
   isTurned: () => false,
   image: async () => bytes('AAAA', 'image/png'),
   audio: async () => bytes('CCCC', 'audio/wav'),
-  document: async (_, { filename }) => ({ text: `text of ${filename}`, pictures: [] }),
+  document: async (_, { filename }) => [`text of ${filename}`],
   frames: async () => [bytes('AAAA', 'image/png'), bytes('BBBB', 'image/png')],
 }
 const both = { image: true, audio: true }

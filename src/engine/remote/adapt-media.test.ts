@@ -13,7 +13,7 @@ import type { Upstream } from './servers/upstream.ts'
 
 const png = bytes('AAAA', 'image/png')
 const converter: MediaConverter = {
-  document: async ({ mediaType }, { filename }) => ({ text: `text of ${filename}, ${mediaType}`, pictures: [] }),
+  document: async ({ mediaType }, { filename }) => [`text of ${filename}, ${mediaType}`],
   hasImages: true,
   isTurned: ({ base64 }) => base64 === 'VFVSTg==',
   image: async (_, { maxEdge }) => ({ ...png, ...(maxEdge !== undefined && { width: maxEdge }) }),

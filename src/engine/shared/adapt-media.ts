@@ -108,8 +108,10 @@ function seesAll(readers: readonly MediaSkills[]): boolean {
   return readers.length > 0 && readers.every(({ reads }) => reads.image)
 }
 
-function documentParts({ text, pictures }: ConvertedDocument): readonly (MediaPart | TextPart)[] {
-  return [{ type: 'text', text }, ...pictures.map((source) => ({ type: 'media' as const, kind: 'image' as const, source }))]
+function documentParts(parts: ConvertedDocument): readonly (MediaPart | TextPart)[] {
+  return parts.map((part) =>
+    typeof part === 'string' ? { type: 'text', text: part } : { type: 'media', kind: 'image', source: part },
+  )
 }
 
 type ImageWork = {

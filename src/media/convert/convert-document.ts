@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { MediaBytes } from '../../contract/media.ts'
-import { type ReadDocument, readDocument, type UnreadDocument } from '../../documents/read-document.ts'
+import { type ReadDocument, readDocument } from '../../documents/read-document.ts'
 import { readText } from '../../documents/text.ts'
 import { argsOfScript } from './own-script.ts'
 import { ProgramFailure, runProgram } from './run-program.ts'
@@ -11,35 +11,30 @@ const maxMemoryBytes = 768 * 1024 * 1024
 /** The longest text, in UTF-8 and as JSON, or pictures. */
 const maxOutputBytes = 64 * 1024 * 1024
 
-const problemSchema = z.object({ reason: z.string(), problem: z.string() }) as z.ZodType<UnreadDocument>
-const documentSchema = z.union([z.object({ kind: z.string(), text: z.string() }), problemSchema]) as z.ZodType<ReadDocument>
-const scanSchema = z.union([z.object({ pictures: z.array(z.string()) }), problemSchema])
+/** As PNG, in base64. */
+export type DrawnPicture = { readonly png: string }
 
-/** The pictures of the pages of a scan, as PNG in Base64. */
-export type ReadScan = Readonly<z.output<typeof scanSchema>>
+const partSchema = z.union([z.string(), z.object({ png: z.string() })])
+const replySchema = z.union([
+  z.object({ kind: z.string(), parts: z.array(partSchema) }),
+  z.object({ reason: z.string(), problem: z.string() }),
+]) as z.ZodType<ReadDocument<DrawnPicture>>
 
 /**
- * The text of a document, or why it has none. All but plain text is read in a process of its own, whose time and memory are bounded.
- * Rejects with the signal's reason.
+ * The text of a document, for models that see with pictures of pages, or why it has none. All but plain text is read in a process of its own, whose
+ * time and memory are bounded. Rejects with the signal's reason.
  */
-export async function convertDocument({ base64 }: MediaBytes, signal: AbortSignal): Promise<ReadDocument> {
+export async function convertDocument(
+  { base64 }: MediaBytes,
+  sees: boolean,
+  signal: AbortSignal,
+): Promise<ReadDocument<DrawnPicture>> {
   const input = Buffer.from(base64, 'base64')
   if (readText(input) !== undefined) return readDocument(input)
-  return inProcess(documentSchema, { task: 'text', input }, signal)
-}
-
-/** The pictures in a document without text. Rejects with the signal's reason. */
-export function convertScan({ base64 }: MediaBytes, signal: AbortSignal): Promise<ReadScan> {
-  return inProcess(scanSchema, { task: 'scan', input: Buffer.from(base64, 'base64') }, signal)
-}
-
-type Task = { readonly task: 'text' | 'scan'; readonly input: Buffer }
-
-async function inProcess<T>(schema: z.ZodType<T>, { task, input }: Task, signal: AbortSignal): Promise<T | UnreadDocument> {
-  const args = [...argsOfScript('document-worker'), `${maxMemoryBytes}`, task]
+  const args = [...argsOfScript('document-worker'), `${maxMemoryBytes}`, sees ? 'pictures' : 'text']
   try {
     const reply = await runProgram({ command: process.execPath, args, input, maxOutputBytes, timeoutMs }, signal)
-    return schema.parse(JSON.parse(reply.toString()))
+    return replySchema.parse(JSON.parse(reply.toString()))
   } catch (error) {
     if (!(error instanceof ProgramFailure)) throw error
     if (error.reason === 'too-slow') return { reason: 'too-large', problem: `takes longer than ${timeoutMs / 1000} s to read` }

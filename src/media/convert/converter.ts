@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { MediaBytes, MediaConverter } from '../../contract/media.ts'
 import { fileAsText } from '../../documents/as-message.ts'
 import type { ReadDocument } from '../../documents/read-document.ts'
-import { convertDocument, convertScan, type ReadScan } from './convert-document.ts'
+import { convertDocument, type DrawnPicture } from './convert-document.ts'
 import { convertImage, hasSharp, outputOf } from './convert-image.ts'
 import { isTurned } from './exif-rotation.ts'
 import { type FfmpegOptions, toFrames, toWav } from './ffmpeg.ts'
@@ -28,8 +28,7 @@ const headChars = 256 * 1024
 export function createMediaConverter(options: ConverterOptions): MediaConverter {
   const { maxPixels } = options
   const results = new RecentResults(maxAtOnce, charsOf)
-  const documents = new RecentResults<ReadDocument>(documentsAtOnce, (read) => ('text' in read ? read.text.length : 0))
-  const scans = new RecentResults<ReadScan>(documentsAtOnce, (read) => ('pictures' in read ? read.pictures.join('').length : 0))
+  const documents = new RecentResults<ReadDocument<DrawnPicture>>(documentsAtOnce, charsOfDocument)
   const hasImages = hasSharp()
   return {
     hasImages,
@@ -50,15 +49,15 @@ export function createMediaConverter(options: ConverterOptions): MediaConverter 
       return only(await results.get(`${media.sha256} audio`, make, signal))
     },
     async document(media, { filename, sees }, signal) {
-      const read = await documents.get(media.sha256, () => convertDocument(media, signal), signal)
-      if ('text' in read) return { text: fileAsText(filename, read.text), pictures: [] }
-      if (read.reason === 'no-text' && sees) {
-        const pages = await scans.get(media.sha256, () => convertScan(media, signal), signal)
-        if ('problem' in pages) throw unreadFile(filename, pages)
-        const pictures = pages.pictures.map((base64) => imageOf(Buffer.from(base64, 'base64'), 'image/png'))
-        if (pictures.length > 0) return { text: fileAsText(filename, '').trimEnd(), pictures }
-      }
-      throw unreadFile(filename, read)
+      const key = `${media.sha256} ${sees ? 'pictures' : 'text'}`
+      const read = await documents.get(key, () => convertDocument(media, sees, signal), signal)
+      if (!('parts' in read)) throw unreadFile(filename, read)
+      const parts = read.parts.map((part) =>
+        typeof part === 'string' ? part : imageOf(Buffer.from(part.png, 'base64'), 'image/png'),
+      )
+      const [first] = parts
+      const [text, rest] = typeof first === 'string' ? [first, parts.slice(1)] : ['', parts]
+      return [fileAsText(filename, text).trimEnd(), ...rest]
     },
     async frames(media, signal) {
       const program = ffmpegOf(options, 'the model reads pictures, and videos could be taken apart with it')
@@ -71,6 +70,11 @@ export function createMediaConverter(options: ConverterOptions): MediaConverter 
 function unreadFile(filename: string | undefined, { problem }: { readonly problem: string }): AppError {
   const named = filename === undefined ? '' : ` '${filename.slice(0, 80)}'`
   return new AppError('invalid-request', `the file${named} ${problem}`)
+}
+
+function charsOfDocument(read: ReadDocument<DrawnPicture>): number {
+  const parts = 'parts' in read ? read.parts : []
+  return parts.reduce((sum, part) => sum + (typeof part === 'string' ? part : part.png).length, 0)
 }
 
 function charsOf(result: readonly MediaBytes[]): number {

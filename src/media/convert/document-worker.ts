@@ -1,22 +1,18 @@
-// The process that reads one document: `node document-worker.js MAX_MEMORY_BYTES text|scan < file > json`. See convert-document.ts.
+// The process that reads one document: `node document-worker.js MAX_MEMORY_BYTES text|pictures < file > json`. See convert-document.ts.
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import { type ReadDocument, readDocument, unread } from '../../documents/read-document.ts'
-import { readScan } from '../../documents/scan.ts'
-import type { ReadScan } from './convert-document.ts'
+import type { Picture } from '../../documents/parts.ts'
+import { type ReadDocument, readDocument } from '../../documents/read-document.ts'
+import type { DrawnPicture } from './convert-document.ts'
 import { encodePng } from './encode-png.ts'
 
 const watchMs = 20
 
 if (isMainThread) await supervise()
-else parentPort?.postMessage(await (workerData.task === 'scan' ? scan : readDocument)(workerData.bytes))
+else parentPort?.postMessage(await readDocument(workerData.bytes, workerData.task === 'pictures' ? asPng : undefined))
 
-async function scan(bytes: Uint8Array): Promise<ReadScan> {
-  try {
-    return { pictures: (await readScan(bytes)).map((picture) => encodePng(picture).toString('base64')) }
-  } catch (error) {
-    return unread(error)
-  }
+function asPng(picture: Picture): DrawnPicture {
+  return { png: encodePng(picture).toString('base64') }
 }
 
 /** Reads in a thread, so that this one sees how much memory the process takes. */
@@ -40,6 +36,6 @@ async function supervise(): Promise<void> {
   })
 }
 
-function reply(read: ReadDocument | ReadScan): void {
+function reply(read: ReadDocument<DrawnPicture>): void {
   process.stdout.write(JSON.stringify(read), () => process.exit())
 }

@@ -1,5 +1,5 @@
 import { crc32, deflateSync } from 'node:zlib'
-import type { Picture } from '../../documents/scan.ts'
+import type { Picture } from '../../documents/parts.ts'
 
 const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 const colourTypes = { 1: 0, 3: 2 } as const

@@ -8,9 +8,15 @@ import { hasSenses } from '../../support/llama/senses.ts'
 import { type ScriptedUpstream, startUpstream } from '../../support/upstream/upstream.ts'
 
 const pdf = pdfFile(['The treasure is in Bremen'])
-const scan = scannedPdf([
-  { width: 64, height: 64, dictionary: '/ColorSpace /DeviceRGB /BitsPerComponent 8', data: Buffer.alloc(64 * 64 * 3, 200) },
-])
+const scanned = {
+  width: 64,
+  height: 64,
+  dictionary: '/ColorSpace /DeviceRGB /BitsPerComponent 8',
+  data: Buffer.alloc(64 * 64 * 3, 200),
+}
+const scan = scannedPdf([scanned])
+/** Its pages are one of text, one scanned, and one scanned with a number on it. */
+const mixed = scannedPdf([{ ...scanned, share: 0.1, text: 'first' }, scanned, { ...scanned, text: '3 / 3' }])
 const docx = docxFile(wordParagraph('The treasure is in Bremen'))
 const types = { 'a.pdf': 'application/pdf', 'a.docx': 'application/vnd.openxmlformats', Dockerfile: 'application/octet-stream' }
 const files = { 'a.pdf': pdf, 'a.docx': docx, Dockerfile: Buffer.from('The treasure is in Bremen') }
@@ -104,6 +110,20 @@ type Reply = {
   readonly input_tokens?: number
 }
 
+function tokensIn({ usage: { prompt_tokens, input_tokens = 0, cache_read_input_tokens = 0 } = {} }: Reply): number {
+  return prompt_tokens ?? input_tokens + cache_read_input_tokens
+}
+
+/** Those of the wanted texts that a text has, one behind the other. */
+function inOrder(text: string, wanted: readonly string[]): readonly string[] {
+  let from = 0
+  return wanted.filter((each) => {
+    const at = text.indexOf(each, from)
+    if (at >= 0) from = at + each.length
+    return at >= 0
+  })
+}
+
 /** What the upstream was sent for this request. */
 async function sent(model: string, { path, body }: { readonly path: string; readonly body: object }): Promise<string> {
   upstream.seen.length = 0
@@ -119,8 +139,7 @@ describe.each(Object.entries(ways))('a document in %s', (_, { path, place, file,
       const counted = async (body: object) => {
         const reply = await post(path, { ...body, model })
         expect(reply).toMatchObject({ status: 200 })
-        const { prompt_tokens, input_tokens = 0, cache_read_input_tokens = 0 } = reply.body.usage ?? {}
-        return prompt_tokens ?? input_tokens + cache_read_input_tokens
+        return tokensIn(reply.body)
       }
       for (const name of names) expect(await counted(file(name, files[name]))).toBe(await counted(text(textOf(name))))
     },
@@ -159,9 +178,24 @@ describe.each(Object.entries(ways))('a document in %s', (_, { path, place, file,
     const { status, body } = await post(path, { ...asked, model: 'seeing' })
     expect({ status, body }).toMatchObject({ status: 200 })
     const named = await post(path, { ...text('File scan.pdf:'), model: 'seeing' })
-    const tokensIn = ({ usage: { prompt_tokens, input_tokens = 0, cache_read_input_tokens = 0 } = {} }: Reply) =>
-      prompt_tokens ?? input_tokens + cache_read_input_tokens
     expect(tokensIn(body)).toBeGreaterThan(tokensIn(named.body) + 10)
+  })
+
+  test('sends pages that are pictures among pages of text in their places, and names them to models that do not see', async () => {
+    const asked = file('mixed.pdf', mixed)
+    for (const model of ['chat', 'vllm', 'dragoman']) {
+      const body = await sent(model, { path, body: asked })
+      const places = ['File mixed.pdf:', '## Page 1\\nfirst', '## Page 2', 'image/png', '## Page 3\\n3 / 3', 'image/png']
+      expect(inOrder(body, places)).toEqual(places)
+      expect(body).not.toContain('not read')
+    }
+    const { status } = await post(path, { ...asked, model: 'embedded' })
+    expect(status).toBe(200)
+    const named =
+      'File mixed.pdf:\n\n## Page 1\nfirst\n\n## Page 2\n\n[picture, not read]\n\n## Page 3\n3 / 3\n[picture, not read]'
+    const counts = [asked, text(named)].map(async (body) => tokensIn((await post(path, { ...body, model: 'embedded' })).body))
+    const [given, expected] = await Promise.all(counts)
+    expect(given).toBe(expected)
   })
 
   test.each<[string, Buffer, RegExp]>([

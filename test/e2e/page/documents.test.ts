@@ -90,6 +90,24 @@ describe.skipIf(browserPath === undefined)(`files in the chat of the page, in a 
     await close()
   })
 
+  test.skipIf(lacks('bodies of requests'))('pages that are pictures among pages of text keep their places', async () => {
+    const { page, attach, close } = await open('scripted')
+    const dictionary = '/ColorSpace /DeviceGray /BitsPerComponent 8'
+    const scanned = { width: 40, height: 40, dictionary, data: Buffer.alloc(1600, 10) }
+    const pages = [{ ...scanned, share: 0.1, text: 'first' }, scanned, { ...scanned, share: 0.1, text: 'last' }]
+    await attach({ 'a.pdf': scannedPdf(pages) })
+    await page.getByRole('button', { name: 'Remove a.pdf, part 2' }).waitFor()
+    const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+    await write(page, 'Read')
+    expect((await sent).postDataJSON().messages[0].content).toEqual([
+      { type: 'text', text: 'File a.pdf:\n\n## Page 1\nfirst\n\n## Page 2' },
+      { type: 'image_url', image_url: { url: expect.stringMatching(/^data:image\/png;base64,/) } },
+      { type: 'text', text: 'File a.pdf, part 2:\n\n## Page 3\nlast' },
+      { type: 'text', text: 'Read' },
+    ])
+    await close()
+  })
+
   test('what cannot be read is refused by its name and the reason', async () => {
     const { page, attach, close } = await open('scripted')
     await attach({

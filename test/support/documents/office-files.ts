@@ -16,18 +16,18 @@ export function wordParagraph(text: string, properties = ''): string {
 }
 
 /** An .xlsx with one sheet named Sales, of these rows of cells. */
-export function xlsxFile(rows: string, { workbook = '', strings = '', styles = '' } = {}): Buffer {
+export function xlsxFile(rows: string, { workbook = '', strings = '', styles = '', after = '' } = {}): Buffer {
   return zipFile({
     'xl/workbook.xml': `<workbook xmlns:r="r">${workbook}<sheets><sheet name="Sales" sheetId="1" r:id="rId1"/></sheets></workbook>`,
     'xl/_rels/workbook.xml.rels': relationsFile([['rId1', 'worksheet', '/xl/worksheets/sheet1.xml']]),
     'xl/sharedStrings.xml': `<sst>${strings}</sst>`,
     'xl/styles.xml': `<styleSheet>${styles}</styleSheet>`,
-    'xl/worksheets/sheet1.xml': `<worksheet><sheetData>${rows}</sheetData></worksheet>`,
+    'xl/worksheets/sheet1.xml': `<worksheet><sheetData>${rows}</sheetData>${after}</worksheet>`,
   })
 }
 
-/** A .pptx whose slides are stored in another order than they are shown. */
-export function pptxFile(first: string, second: string, notes: string): Buffer {
+/** A .pptx whose slides are stored in another order than they are shown. `shapes`: others on the first one. */
+export function pptxFile(first: string, second: string, notes: string, shapes = ''): Buffer {
   return zipFile({
     'ppt/presentation.xml':
       '<p:presentation xmlns:p="p" xmlns:r="r"><p:sldIdLst><p:sldId id="1" r:id="rId2"/><p:sldId id="2" r:id="rId1"/></p:sldIdLst></p:presentation>',
@@ -36,14 +36,14 @@ export function pptxFile(first: string, second: string, notes: string): Buffer {
       ['rId2', 'slide', 'slides/slide2.xml'],
     ]),
     'ppt/slides/slide1.xml': shape(second),
-    'ppt/slides/slide2.xml': shape(first),
+    'ppt/slides/slide2.xml': shape(first, shapes),
     'ppt/slides/_rels/slide2.xml.rels': relationsFile([['rId1', 'notesSlide', '../notesSlides/notesSlide1.xml']]),
     'ppt/notesSlides/notesSlide1.xml': shape(notes),
   })
 }
 
-function shape(text: string): string {
-  return `<p:sld xmlns:p="p" xmlns:a="a"><p:sp><a:p><a:r><a:t>${text}</a:t></a:r><a:fld><a:t>7</a:t></a:fld></a:p></p:sp></p:sld>`
+function shape(text: string, others = ''): string {
+  return `<p:sld xmlns:p="p" xmlns:a="a"><p:sp><a:p><a:r><a:t>${text}</a:t></a:r><a:fld><a:t>7</a:t></a:fld></a:p></p:sp>${others}</p:sld>`
 }
 
 function relationsFile(rows: readonly (readonly [string, string, string])[]): string {

@@ -2,7 +2,12 @@ import { deflateSync } from 'node:zlib'
 
 /** A PDF with a page for each text. */
 export function pdfFile(pages: readonly string[]): Buffer {
-  return pdfOf(pages.map((text) => Buffer.from(`BT /F1 12 Tf 72 720 Td (${text.replace(/[()\\]/g, '\\$&')}) Tj ET`)))
+  return pdfOf(pages.map((text) => Buffer.from(shownText(text))))
+}
+
+function shownText(text: string): string {
+  const lines = text.split('\n').map((line) => `(${line.replace(/[()\\]/g, '\\$&')}) Tj 0 -14 Td`)
+  return `BT /F1 12 Tf 72 720 Td ${lines.join(' ')} ET`
 }
 
 /** A PDF with a page for each stream of operators. `trailer` is added to its own. */
@@ -32,22 +37,25 @@ export type ScannedPage = {
   readonly data: Buffer<ArrayBuffer>
   /** Degrees clockwise. */
   readonly rotate?: number
+  /** The share of the page's height that it takes; absent: 1. */
+  readonly share?: number
+  readonly text?: string
 }
 
-/** A PDF as scanners write it: a picture on each page, and no text. */
+/** A PDF as scanners write it: a picture on each page, and text only where it is given. */
 export function scannedPdf(pages: readonly ScannedPage[]): Buffer {
   const objects = [
     Buffer.from('<< /Type /Catalog /Pages 2 0 R >>'),
     Buffer.from(`<< /Type /Pages /Count ${pages.length} /Kids [${pages.map((_, page) => `${3 + page * 3} 0 R`).join(' ')}] >>`),
   ]
-  for (const [page, { width, height, dictionary, data, rotate = 0 }] of pages.entries()) {
+  for (const [page, { width, height, dictionary, data, rotate = 0, share = 1, text = '' }] of pages.entries()) {
     const [contents, image] = [4 + page * 3, 5 + page * 3]
-    const resources = `/Resources << /XObject << /Im ${image} 0 R >> >>`
+    const resources = `/Resources << /XObject << /Im ${image} 0 R >> /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>`
     objects.push(
       Buffer.from(
         `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Rotate ${rotate} /Contents ${contents} 0 R ${resources} >>`,
       ),
-      stream('', Buffer.from('q 612 0 0 792 0 0 cm /Im Do Q')),
+      stream('', Buffer.from(`q 612 0 0 ${792 * share} 0 0 cm /Im Do Q ${text === '' ? '' : shownText(text)}`)),
       stream(`/Type /XObject /Subtype /Image /Width ${width} /Height ${height} ${dictionary}`, data),
     )
   }

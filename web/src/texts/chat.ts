@@ -83,6 +83,7 @@ export const chatTexts = {
   attach: 'Attach images, sounds, documents or text files',
   attached: (name: string) => `Remove ${plainName(name)}`,
   drop: 'Drop files to attach them',
+  partOf: (name: string, part: number) => `${name}, part ${part}`,
   pageOf: (name: string, page: number) => `${name}, picture ${page}`,
   notReadable: (name: string, problem: string) => `${plainName(name)} was not attached: it ${problem}.`,
   emptyFile: 'is empty',

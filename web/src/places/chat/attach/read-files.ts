@@ -19,19 +19,28 @@ export async function readFiles(files: readonly File[]): Promise<{ attachments: 
       attachments.push({ kind: media, name: name === '' ? media : name, type, data: await asDataUrl(file) })
     else {
       const read = await readFile(file)
-      if ('text' in read) attachments.push({ kind: 'text', name: name === '' ? 'text' : name, type, data: read.text })
-      else if ('pictures' in read) {
-        for (const [page, picture] of read.pictures.entries())
-          attachments.push({
-            kind: 'image',
-            name: chatTexts.pageOf(name, page + 1),
-            type: 'image/png',
-            data: await asDataUrl(picture),
-          })
-      } else refused.push(chatTexts.notReadable(name, read.problem))
+      if ('parts' in read) attachments.push(...(await attachmentsOf(file, read.parts)))
+      else refused.push(chatTexts.notReadable(name, read.problem))
     }
   }
   return { attachments, refused }
+}
+
+/** The texts and pictures of a document, in their order. */
+async function attachmentsOf({ name, type }: File, parts: readonly (string | Blob)[]): Promise<readonly Attachment[]> {
+  const attachments: Attachment[] = []
+  let [texts, pictures] = [0, 0]
+  for (const part of parts) {
+    if (typeof part === 'string') {
+      texts += 1
+      const named = texts === 1 ? (name === '' ? 'text' : name) : chatTexts.partOf(name, texts)
+      attachments.push({ kind: 'text', name: named, type, data: part })
+    } else {
+      pictures += 1
+      attachments.push({ kind: 'image', name: chatTexts.pageOf(name, pictures), type: 'image/png', data: await asDataUrl(part) })
+    }
+  }
+  return attachments
 }
 
 /** The attachment for a long pasted text; undefined: it stays in the message. */
@@ -60,7 +69,8 @@ const mostMs = 30_000
 async function readFile(file: File): Promise<ReadFile> {
   const bytes = new Uint8Array(await file.arrayBuffer())
   const text = readText(bytes)
-  if (text !== undefined) return text === '' ? { reason: 'no-text', problem: chatTexts.emptyFile } : { kind: 'text', text }
+  if (text !== undefined)
+    return text === '' ? { reason: 'no-text', problem: chatTexts.emptyFile } : { kind: 'text', parts: [text] }
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' })
   let timer: ReturnType<typeof setTimeout> | undefined
   try {

@@ -1,30 +1,19 @@
-import { type ReadDocument, readDocument, unread } from '../../../../../src/documents/read-document.ts'
-import { type Picture, readScan } from '../../../../../src/documents/scan.ts'
+import type { Picture } from '../../../../../src/documents/parts.ts'
+import { type ReadDocument, readDocument } from '../../../../../src/documents/read-document.ts'
 
 /** One file, and where its `ReadFile` goes: pdf.js says things of its own to the owner of a worker. */
 export type Job = { readonly bytes: Uint8Array; readonly port: MessagePort }
 
-/** The pages of a scan, as PNG. */
-export type ReadFile = ReadDocument | { readonly pictures: readonly Blob[] }
+/** Pictures of pages as PNG. */
+export type ReadFile = ReadDocument<Blob>
 
 self.addEventListener(
   'message',
   ({ data: { bytes, port } }: MessageEvent<Job>) => {
-    void read(bytes).then((found) => port.postMessage(found))
+    void readDocument(bytes, asPng).then((found) => port.postMessage(found))
   },
   { once: true },
 )
-
-async function read(bytes: Uint8Array): Promise<ReadFile> {
-  const found = await readDocument(bytes)
-  if (!('reason' in found) || found.reason !== 'no-text') return found
-  try {
-    const pictures = await readScan(bytes)
-    return pictures.length === 0 ? found : { pictures: await Promise.all(pictures.map(asPng)) }
-  } catch (error) {
-    return unread(error)
-  }
-}
 
 function asPng({ width, height, channels, data }: Picture): Promise<Blob> {
   const canvas = new OffscreenCanvas(width, height)
