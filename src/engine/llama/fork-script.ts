@@ -10,10 +10,12 @@ type Options = ForkOptions & {
   readonly args: readonly string[]
   /** The folder to import node-llama-cpp from; absent: where it is installed beside this program. */
   readonly enginePath: string | undefined
+  /** node-llama-cpp does not try in a process of its own whether a build runs here. */
+  readonly isTried?: boolean
 }
 
 /** Starts a program of `worker/` with a channel. From sources (tests, development) it is TypeScript; built, it is JavaScript. */
-export function forkScript(name: 'worker' | 'probe', { args, enginePath, ...options }: Options): ChildProcess {
+export function forkScript(name: 'worker' | 'probe', { args, enginePath, isTried = false, ...options }: Options): ChildProcess {
   const bundle = name === 'worker' ? bundleOf('llama-worker') : undefined
   return fork(fileURLToPath(bundle ?? new URL(`./worker/${name}${extension}`, import.meta.url)), args, {
     ...options,
@@ -21,6 +23,7 @@ export function forkScript(name: 'worker' | 'probe', { args, enginePath, ...opti
     execArgv: [
       ...(extension === '.ts' ? ['--import', 'tsx'] : []),
       ...(enginePath === undefined ? [] : importLlamaFrom(enginePath)),
+      ...(isTried ? ['--import', toUrl(skipTrial)] : []),
     ],
   })
 }
@@ -34,6 +37,17 @@ function importLlamaFrom(folder: string): string[] {
   const program = `import { register } from 'node:module'\nregister(${JSON.stringify(toUrl(hooks))})`
   return ['--import', toUrl(program)]
 }
+
+/**
+ * A program that replaces node-llama-cpp's trial, which takes a third of a second at each start. Before Node.js 22.15, which cannot
+ * replace a module in its own thread, the trial stays.
+ */
+const skipTrial = `import module from 'node:module'
+const source = 'export const testBindingBinary = () => Promise.resolve(true)'
+module.registerHooks?.({
+  load: (url, context, next) =>
+    url.endsWith('/testBindingBinary.js') ? { format: 'module', source, shortCircuit: true } : next(url, context),
+})`
 
 function toUrl(program: string): string {
   return `data:text/javascript,${encodeURIComponent(program)}`

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { OutputTail } from '../../base/output-tail.ts'
 import type { ProcessExit, SupervisedProcess } from '../supervise/supervise.ts'
-import { type Command, type Report, reportsSchema } from './channel/ipc.ts'
+import { type Command, type LlamaBuild, type Report, reportsSchema } from './channel/ipc.ts'
 import { forkScript } from './fork-script.ts'
 
 /** How a worker ended. */
@@ -40,11 +40,18 @@ export function workerEnvironment(environment: NodeJS.ProcessEnv, cores: number)
   return cores > fewCores ? shared : { UV_THREADPOOL_SIZE: '1', ...shared }
 }
 
+/** The build that ran in an earlier worker of this process, by `enginePath`. */
+const knownBuilds = new Map<string | undefined, LlamaBuild>()
+
 /** Starts a worker process with a validated message channel. */
 export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
+  const knownBuild = knownBuilds.get(enginePath)
+  // Another driver, or a GPU that is gone: the next worker tries again. One that is ready puts it back.
+  knownBuilds.delete(enginePath)
   const child = forkScript('worker', {
-    args: [String(process.pid)],
+    args: [String(process.pid), ...(knownBuild === undefined ? [] : [knownBuild])],
     enginePath,
+    isTried: knownBuild !== undefined,
     serialization: 'advanced',
     env: workerEnvironment(process.env, availableParallelism()),
   })
@@ -53,7 +60,13 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
   let isInvalid = false
   child.on('message', (message) => {
     const reports = reportsSchema.safeParse(message)
-    if (reports.success) return reports.data.forEach(onReport)
+    if (reports.success) {
+      for (const report of reports.data) {
+        if (report.type === 'ready') knownBuilds.set(enginePath, report.build)
+        onReport(report)
+      }
+      return
+    }
     isInvalid = true
     tail.push(`the worker sent a message that is not valid: ${reports.error.message}\n`)
     child.kill('SIGKILL')

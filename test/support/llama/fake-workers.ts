@@ -4,6 +4,7 @@ import type { SpawnWorker, WorkerExit, WorkerHandlers } from '../../../src/engin
 /** A worker's report of a loaded model. */
 export const ready = {
   type: 'ready',
+  build: 'cpu',
   contextLength: 100,
   vocabularySize: 10,
   description: 'tiny',

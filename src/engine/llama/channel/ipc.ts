@@ -221,6 +221,10 @@ export type ExchangeCommand = Extract<Command, { type: 'prepare' | 'ask' | 'use-
 /** An `AppError`, as its request gets it. */
 export type Failure = { readonly code: ErrorCode; readonly message: string } & Pick<ErrorOptions, 'at' | 'overflow'>
 
+/** The builds of llama.cpp, by what they compute on. */
+export const llamaBuilds = ['cpu', 'cuda', 'metal', 'vulkan'] as const
+export type LlamaBuild = (typeof llamaBuilds)[number]
+
 /**
  * Worker to parent. Every `prepare` is answered by `prepared` or `failed`, every `ask` by `answered` or `failed`, every
  * `use-template` by `template-used` or `failed`, and every `run` ends with `done` or `failed`.
@@ -231,6 +235,7 @@ const reportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('loading'), progress: z.number() }),
   z.object({
     type: z.literal('ready'),
+    build: z.enum(llamaBuilds),
     contextLength: z.int(),
     trainedContextLength: z.int().exactOptional(),
     vocabularySize: z.int(),

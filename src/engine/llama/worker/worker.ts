@@ -3,7 +3,7 @@ import type { ZodError } from 'zod'
 import { ChurnMap } from '../../../base/churn.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { readFileSampling } from '../channel/file-sampling.ts'
-import { type Command, commandSchema, type Report } from '../channel/ipc.ts'
+import { type Command, commandSchema, llamaBuilds, type Report } from '../channel/ipc.ts'
 import { decode } from './answers/decode.ts'
 import { computeAndForget } from './context/context.ts'
 import { isCausal } from './embed/pooling.ts'
@@ -21,6 +21,10 @@ import { warmUp } from './rounds/prefill.ts'
 
 type Running = { cancelled: boolean; resume: (() => void) | undefined; paused: Promise<void> | undefined }
 
+/** The process that started this one and, if a worker has run before, the build of llama.cpp that it ran. */
+const [, , parent = process.ppid, build] = process.argv
+const knownBuild = llamaBuilds.find((one) => one === build)
+
 let loaded: WorkerModel | undefined
 const running = new ChurnMap<string, Running>()
 
@@ -30,21 +34,26 @@ const report = (message: Report): void => outbox.add(message)
 async function load({ options }: Extract<Command, { type: 'load' }>): Promise<void> {
   const errors = new LoadErrors()
   try {
-    const model = await loadModel(options, {
-      onProgress: (progress) => report({ type: 'loading', progress }),
-      onLog: (level, message) => {
-        errors.note(level, message)
-        // Memory that could not be locked is a failed setting, though the model loads.
-        const ordinary = level === 'warn' && message.includes('mlock') ? 'warn' : 'debug'
-        report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : ordinary, message })
+    const model = await loadModel(
+      options,
+      {
+        onProgress: (progress) => report({ type: 'loading', progress }),
+        onLog: (level, message) => {
+          errors.note(level, message)
+          // Memory that could not be locked is a failed setting, though the model loads.
+          const ordinary = level === 'warn' && message.includes('mlock') ? 'warn' : 'debug'
+          report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : ordinary, message })
+        },
+        onWarning: (message) => report({ type: 'log', level: 'warn', message }),
       },
-      onWarning: (message) => report({ type: 'log', level: 'warn', message }),
-    })
+      knownBuild,
+    )
     const [slot] = model.slots
     if (slot !== undefined) await warmUp((tokens) => computeAndForget(slot.sequence, tokens), model.pacer)
     loaded = model
     report({
       type: 'ready',
+      build: model.model.llama.gpu || 'cpu',
       contextLength: model.context.contextSize,
       trainedContextLength: model.model.trainContextSize,
       vocabularySize: model.vocabulary.size,
@@ -187,7 +196,7 @@ process.on('message', (message) => {
   }
 })
 // Without the parent, nobody reads the output. A busy process notices through the other thread.
-endWithParent(Number(process.argv[2] ?? process.ppid))
+endWithParent(Number(parent))
 process.on('disconnect', () => process.exit(0))
 // Ctrl-C, closing a terminal, and a service manager's stop signal the whole process group; the parent lets requests end, then kills its
 // workers itself. SIGUSR1 would open Node's debugger.

@@ -4,7 +4,7 @@ import type { Context } from '../../binding/context.ts'
 import { openLibrary } from '../../binding/library.ts'
 import { Model } from '../../binding/model.ts'
 import { isOfInterrupt } from '../../binding/pass-errors.ts'
-import type { LoadOptions } from '../../channel/ipc.ts'
+import type { LlamaBuild, LoadOptions } from '../../channel/ipc.ts'
 import { llamaOptions, openContext } from '../context/context.ts'
 import { Embedder } from '../embed/embedder.ts'
 import { isCausal } from '../embed/pooling.ts'
@@ -74,11 +74,18 @@ type Observer = {
   onWarning(message: string): void
 }
 
-/** Loads the model file and makes one context with a sequence for each slot. Throws llama.cpp's own errors. */
-export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarning }: Observer): Promise<WorkerModel> {
+/**
+ * Loads the model file and makes one context with a sequence for each slot, with a build of llama.cpp that is known to run here, else
+ * with the first that does. Throws llama.cpp's own errors.
+ */
+export async function loadModel(
+  given: LoadOptions,
+  { onProgress, onLog, onWarning }: Observer,
+  knownBuild?: LlamaBuild,
+): Promise<WorkerModel> {
   // Adapters of scale 0 change nothing: they serve requests that name them, which this engine refuses.
   const options = { ...given, adapters: given.adapters?.filter(({ scale }) => scale !== 0) }
-  const llama = await startLlama(onLog)
+  const llama = await startLlama(knownBuild, onLog)
   const heads = await planHeads(options)
   let reported = 0
   const model = await Model.load(llama, {
@@ -197,9 +204,10 @@ function withAdapterHint(error: unknown, { adapters = [] }: LoadOptions): unknow
   return new Error(`${error.message}: it is not a LoRA adapter in GGUF, or it is for another base model`, { cause: error })
 }
 
-function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {
+function startLlama(build: LlamaBuild | undefined, onLog: Observer['onLog']): ReturnType<typeof getLlama> {
   return getLlama({
     ...llamaOptions,
+    ...(build !== undefined && { gpu: build === 'cpu' ? false : build }),
     logLevel: LlamaLogLevel.info,
     logger: (level, message) => onLog(isOfInterrupt(message) ? LlamaLogLevel.debug : level, message),
     // No thread pool shared between contexts: a worker has one context, and another one when it embeds.
