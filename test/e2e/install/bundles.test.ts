@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -11,6 +11,12 @@ test('the build bundles the programs that start most often', () => {
   for (const program of ['main', 'server-worker', 'llama-worker'] as const) {
     expect(bundleOf(program)?.href).toBe(pathToFileURL(join(dist, 'bundle', `${program}.js`)).href)
   }
+})
+
+// The page is built anew when a file there changes, under the servers of the tests that run.
+test('the check of types writes nothing beside the sources of the page', () => {
+  const sources = fileURLToPath(new URL('../../../web', import.meta.url))
+  expect(readdirSync(sources).filter((name) => name.startsWith('.'))).toEqual([])
 })
 
 test('what was compiled after the bundles is what runs', async () => {
