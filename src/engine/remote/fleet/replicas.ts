@@ -6,7 +6,6 @@ import type { FleetObserver } from '../../../contract/attempts.ts'
 import type { DrainedServer } from '../../../contract/engine.ts'
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import type { EndpointSource } from '../endpoints/source.ts'
-import { loadMetrics, reportInMetrics } from '../servers/load-report.ts'
 import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
 import { hostOf } from '../transport/upstream-url.ts'
@@ -14,6 +13,7 @@ import type { AcquiredReplica } from './acquired-replica.ts'
 import type { AffinityOptions } from './affinity/affinity.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
 import { startHealthChecks } from './health-check.ts'
+import { LoadReader } from './load-reader.ts'
 import { type MemberChange, Membership } from './membership.ts'
 import { type CheckNews, type EjectionNews, hearOthers } from './other-processes.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool } from './pool.ts'
@@ -64,6 +64,7 @@ export class Replicas {
   #seconds: NodeJS.Timeout | undefined
   readonly #shares: Shares
   readonly #silence: SilenceWatch
+  readonly #loads: LoadReader
 
   constructor(options: ReplicaOptions) {
     this.#options = options
@@ -81,6 +82,7 @@ export class Replicas {
         options.observer?.ejected(hostOf(url), reason)
       },
     })
+    this.#loads = new LoadReader({ pool: this.#pool, stopped: this.#closed.signal, ...options })
     this.#shares = new Shares({ pool: this.#pool, ...options })
     const onDiscovered = (id: string) => {
       this.#pool.setKnown(id, now())
@@ -243,7 +245,9 @@ export class Replicas {
     this.throwIfClosed()
     const { spareIds } = this.#members
     const avoid = spareIds.size === 0 ? {} : { avoid: new Set([...spareIds, ...(wanted.avoid ?? [])]) }
-    return this.#pool.acquire({ nowMs: this.#options.now(), ...wanted, ...avoid })
+    const nowMs = this.#options.now()
+    this.#loads.noteUse(nowMs)
+    return this.#pool.acquire({ nowMs, ...wanted, ...avoid })
   }
 
   #acquired(lease: Lease<Endpoint>, { upstream }: KnownReplica): AcquiredReplica {
@@ -386,15 +390,6 @@ export class Replicas {
     const beganMs = now()
     await client.touch(endpoint, known.upstream.profile.health, signal)
     this.#silence.learnCheck(now() - beganMs)
-    if (known.upstream.profile.reportsLoad) void this.#readLoad(endpoint)
-  }
-
-  /** After a check: a server without the metrics is healthy as well. */
-  async #readLoad(endpoint: Endpoint): Promise<void> {
-    const { client, checkNews, now } = this.#options
-    const load = reportInMetrics(await client.metrics(endpoint, loadMetrics, this.#closed.signal).catch(() => []))
-    if (load === undefined) return
-    this.#pool.reportLoad(endpoint.id, load, now())
-    checkNews?.passed(endpoint.id, load)
+    if (known.upstream.profile.reportsLoad) void this.#loads.read(endpoint)
   }
 }
