@@ -74,6 +74,22 @@ test('what another process has ejected gets one request', () => {
   expect([breaker.state(20), reasons]).toEqual(['closed', []])
 })
 
+test.each([
+  { reason: 'unreachable', state: 'closed' },
+  { reason: 'health-check', state: 'closed' },
+  { reason: 'failures', state: 'half-open' },
+  { reason: 'silent', state: 'half-open' },
+] as const)('a good check of what another process has ejected ($reason) leaves it $state', ({ reason, state }) => {
+  const breaker = new Breaker({ random })
+  breaker.onEjectedElsewhere(reason, 0)
+  breaker.onCheck(true, 10)
+  expect(breaker.state(10)).toBe(state)
+  // One of its own ejections is another matter.
+  for (const ms of [20, 30, 40]) breaker.onCheck(false, ms)
+  breaker.onCheck(true, 50)
+  expect(breaker.state(50)).toBe('half-open')
+})
+
 test('auxiliary successes offset auxiliary failures, never failed generations', () => {
   const breaker = new Breaker({ random })
   const ask = (result: BreakerResult, nowMs: number) => {

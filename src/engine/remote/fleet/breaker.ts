@@ -59,6 +59,8 @@ export class Breaker {
   #wasSeenDown = false
   /** It opened because the endpoint gave nobody a token while it passed its checks: good checks prove nothing. */
   #isSilent = false
+  /** It opened by the word of another process alone, which could not reach the endpoint. */
+  #isUnreachedElsewhere = false
   /** Incremented by each opening and closing: requests that began before do not count afterwards. */
   #epoch = 0
 
@@ -186,6 +188,7 @@ export class Breaker {
     this.#epoch += 1
     this.#openUntilMs = nowMs
     this.#isSilent = reason === 'silent'
+    this.#isUnreachedElsewhere = reason === 'unreachable' || reason === 'health-check'
   }
 
   /**
@@ -193,10 +196,11 @@ export class Breaker {
    *
    * 1. A trial runs: a good check counts as the begin of its reply, unless the endpoint was silent. A long prompt takes minutes, and other
    *    requests must not wait for it. A failed one says nothing.
-   * 2. A good check of an endpoint that was down ends the wait, without closing the breaker. It does not end the wait for one that is up
+   * 2. A good check of an endpoint that only another process could not reach closes the breaker: the way to it differs.
+   * 3. A good check of an endpoint that was down ends the wait, without closing the breaker. It does not end the wait for one that is up
    *    and fails requests.
-   * 3. A failed check while half-open counts as a trial, and several in a row open a closed breaker.
-   * 4. A failed check while open changes nothing but `#wasSeenDown`: the current wait is long enough.
+   * 4. A failed check while half-open counts as a trial, and several in a row open a closed breaker.
+   * 5. A failed check while open changes nothing but `#wasSeenDown`: the current wait is long enough.
    */
   onCheck(isOk: boolean, nowMs: number): void {
     if (this.#trial !== undefined) {
@@ -206,13 +210,15 @@ export class Breaker {
     this.#failedChecks = isOk ? 0 : this.#failedChecks + 1
     const state = this.state(nowMs)
     if (isOk) {
-      if (state === 'open' && this.#wasSeenDown) this.#openUntilMs = nowMs // Case 2
+      if (this.#isUnreachedElsewhere)
+        this.#close() // Case 2
+      else if (state === 'open' && this.#wasSeenDown) this.#openUntilMs = nowMs // Case 3
       return
     }
-    // Case 3
+    // Case 4
     if (state === 'half-open' || (state === 'closed' && this.#failedChecks >= this.#options.failuresToOpen))
       this.#open(nowMs, 'health-check')
-    if (this.#openUntilMs !== undefined) this.#wasSeenDown = true // Cases 3 and 4
+    if (this.#openUntilMs !== undefined) this.#wasSeenDown = true // Cases 4 and 5
   }
 
   #onFailedClient(client: string | undefined, isTrial: boolean, nowMs: number): void {
@@ -235,6 +241,7 @@ export class Breaker {
     this.#wait(nowMs, this.#openings)
     this.#openings += 1
     this.#wasSeenDown = false
+    this.#isUnreachedElsewhere = false
     this.#isSilent = reason === 'silent'
   }
 
@@ -254,5 +261,6 @@ export class Breaker {
     this.#failures = 0
     this.#failedChecks = 0
     this.#isSilent = false
+    this.#isUnreachedElsewhere = false
   }
 }
