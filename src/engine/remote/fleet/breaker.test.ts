@@ -90,6 +90,19 @@ test.each([
   expect(breaker.state(50)).toBe('half-open')
 })
 
+test('a trial that is lost opens it again, for twice as long each time, and no other request does', () => {
+  const breaker = new Breaker({ random })
+  use(breaker, 'lost', 0)
+  expect(breaker.state(0)).toBe('closed')
+  breaker.onEjectedElsewhere('health-check', 0)
+  let nowMs = 0
+  for (const waitMs of [1000, 2000, 4000]) {
+    use(breaker, 'lost', nowMs)
+    expect(breaker.admitsAtMs(nowMs)).toBe(nowMs + waitMs)
+    nowMs += waitMs
+  }
+})
+
 test('auxiliary successes offset auxiliary failures, never failed generations', () => {
   const breaker = new Breaker({ random })
   const ask = (result: BreakerResult, nowMs: number) => {
@@ -146,7 +159,7 @@ test('a doubtful trial waits as long again, and twice as long once it is blamed'
 test('a forced request closes an open breaker when its reply begins, and prolongs nothing when it fails', () => {
   const breaker = new Breaker({ random })
   use(breaker, 'refused', 0)
-  for (const result of ['refused', 'failed', 'doubtful', 'neutral'] as const) breaker.leave(breaker.force(), result, 10)
+  for (const result of ['refused', 'failed', 'doubtful', 'lost', 'neutral'] as const) breaker.leave(breaker.force(), result, 10)
   expect(breaker.admitsAtMs(10)).toBe(1000)
   const first = breaker.force()
   const second = breaker.force()
@@ -219,7 +232,7 @@ test('a good check does not shorten the wait of a server that is up and fails re
 test('in any sequence there is at most one trial, and an open breaker admits nothing', () => {
   const step = fc.record({
     type: fc.constantFrom('enter', 'force', 'leave', 'confirm', 'check', 'blame'),
-    result: fc.constantFrom<BreakerResult>('ok', 'failed', 'refused', 'doubtful', 'neutral'),
+    result: fc.constantFrom<BreakerResult>('ok', 'failed', 'refused', 'doubtful', 'lost', 'neutral'),
     index: fc.nat(10),
     waitMs: fc.constantFrom(0, 1, 500, 1000, 40_000),
   })

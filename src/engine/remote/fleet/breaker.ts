@@ -4,10 +4,10 @@ import type { EjectionReason } from '../../../contract/attempts.ts'
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /**
- * `refused`: nothing listens there, so one failure is enough. `doubtful`: the request may be at fault, until `blame`. `neutral` says
- * nothing about the endpoint.
+ * `refused`: nothing listens there, so one failure is enough. `doubtful`: the request may be at fault, until `blame`. `lost`: nothing came
+ * of it, which is judged elsewhere unless it was a trial. `neutral` says nothing about the endpoint.
  */
-export type BreakerResult = 'ok' | 'failed' | 'refused' | 'doubtful' | 'neutral'
+export type BreakerResult = 'ok' | 'failed' | 'refused' | 'doubtful' | 'lost' | 'neutral'
 
 /** Permission for one request, until `Breaker.leave`. `isAuxiliary`: not a generation. `isForced`: granted by `force`. */
 export type BreakerPass = {
@@ -125,14 +125,15 @@ export class Breaker {
    * `ok`, but only of an auxiliary request while generations fail: it proves nothing. 4. `ok`: all failures are forgotten, and a trial
    * closes the breaker. 5. `failed`: the last of several failures in a row, or a trial, opens it. 6. `refused`: it opens immediately. 7.
    * `doubtful`, at a router: it opens by the rule for routers. 8. `doubtful`, of a trial: it has not shown that the endpoint is back. The
-   * wait begins again, and is no longer. 9. Otherwise nothing happens: `blame` may follow a doubtful failure.
+   * wait begins again, and is no longer. 9. `lost`, of a trial: it opens, or the next request would be lost as well. 10. Otherwise nothing happens: `blame` may follow a doubtful failure.
    */
   leave(pass: BreakerPass, result: BreakerResult, nowMs: number): void {
     const isTrial = this.#isTrial(pass)
     if (pass === this.#trial) this.#trial = undefined
     if (pass.epoch !== this.#epoch) return // Case 1
     if (isTrial && pass.isForced && result !== 'ok') return // Case 2
-    if (!pass.isAuxiliary && result !== 'neutral' && result !== 'doubtful') this.#hasFailedGeneration = result !== 'ok'
+    if (!pass.isAuxiliary && result !== 'neutral' && result !== 'lost' && result !== 'doubtful')
+      this.#hasFailedGeneration = result !== 'ok'
     switch (result) {
       case 'ok':
         if (pass.isAuxiliary && (this.#hasFailedGeneration || this.#failingSinceMs !== undefined)) return // Case 3
@@ -164,8 +165,11 @@ export class Breaker {
           pass.epoch = this.#epoch
         }
         return
+      case 'lost':
+        if (isTrial) this.#open(nowMs, this.#isSilent ? 'silent' : 'failures') // Case 9
+        return
       case 'neutral':
-        return // Case 9
+        return // Case 10
     }
   }
 

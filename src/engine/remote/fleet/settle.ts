@@ -14,6 +14,8 @@ export type RequestOutcome =
       /** For a router: the client whose request failed. */
       readonly client?: string
     }
+  /** It moved away in vain: the replica was silent. */
+  | { readonly type: 'lost' }
   /** No information: the client's fault, cancelled, or not sent. */
   | { readonly type: 'neutral' }
 
@@ -42,8 +44,9 @@ export function settle(
       if (outcome.client !== undefined) pass.client = outcome.client
       breaker.leave(pass, 'doubtful', nowMs)
       return
+    case 'lost':
     case 'neutral':
-      breaker.leave(pass, 'neutral', nowMs)
+      breaker.leave(pass, outcome.type, nowMs)
       return
   }
 }

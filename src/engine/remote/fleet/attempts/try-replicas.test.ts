@@ -213,7 +213,7 @@ test('a request without a first token moves once, again only from a dead replica
   expect(await tryReplicas({ ...deps, replicas }, { ...task([]), signal, attempt })).toBe('ok')
   expect(canMove).toEqual([true, true, false, true])
   expect(released).toEqual([
-    ['a', 'neutral'],
+    ['a', 'lost'],
     ['b', 'ok'],
   ])
   expect(watched.map(({ isEnded }) => isEnded)).toEqual([true, true])

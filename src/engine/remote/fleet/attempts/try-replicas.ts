@@ -149,6 +149,8 @@ function outcomeOf(end: AttemptEnd<unknown>, row: FailureRow | undefined, client
       return { type: 'doubtful', reason }
     case 'busy':
       return { type: 'busy', retryAfterMs: retryAfterOf(failure) ?? 1000 }
+    case 'trial':
+      return { type: 'lost' }
     case 'nothing':
       return { type: 'neutral' }
   }

@@ -120,6 +120,7 @@ const outcomes: Readonly<Record<RequestOutcome['type'], AttemptOutcome>> = {
   busy: 'busy',
   failed: 'failed',
   doubtful: 'failed',
+  lost: 'failed',
   neutral: 'refused',
 }
 

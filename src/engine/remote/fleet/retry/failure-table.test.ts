@@ -62,6 +62,7 @@ const breakers: Readonly<Record<FailureRow['breaker'], string>> = {
   counts: 'the third in a row',
   compared: 'the same, if another answers',
   busy: 'avoided for a while',
+  trial: 'unhealthy again, on trial',
   nothing: 'nothing',
 }
 

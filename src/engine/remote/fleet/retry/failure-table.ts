@@ -7,9 +7,9 @@ export type FailureRow = {
   readonly about: string
   /**
    * `opens`: immediately. `counts`: three in a row open it. `compared`: counts if another replica answers the same request, and otherwise
-   * says nothing. `busy`: the replica is avoided for a while. `nothing`.
+   * says nothing. `busy`: the replica is avoided for a while. `trial`: only the trial of a replica that is open has failed. `nothing`.
    */
-  readonly breaker: 'opens' | 'counts' | 'compared' | 'busy' | 'nothing'
+  readonly breaker: 'opens' | 'counts' | 'compared' | 'busy' | 'trial' | 'nothing'
   /** The most attempts of a request that fails in this way. All rows with two attempts share them. */
   readonly attempts: 1 | 2 | 4
   /** Only a usable replica that has not failed the request is worth another attempt. */
@@ -73,7 +73,7 @@ export const failureTable = {
     when: 'silence: the server fails its checks, gives nobody a token, or is removed',
     about: 'the server',
     // Its checks, or the requests that it lost, have already counted.
-    breaker: 'nothing',
+    breaker: 'trial',
     attempts: 4,
     continues: true,
     isMove: true,
