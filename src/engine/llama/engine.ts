@@ -1,7 +1,6 @@
 import { ActiveRuns } from '../../base/active-runs.ts'
 import { emitAll, type OnTokensAfterCancel } from '../../base/emit.ts'
 import { orAborted } from '../../base/time-limit.ts'
-import { mediaIn } from '../../canonical/parts.ts'
 import type {
   Adapter,
   Admit,
@@ -15,7 +14,7 @@ import type {
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
-import { bytesOf, type MediaBytes, type MediaConverter } from '../../contract/media.ts'
+import type { MediaConverter } from '../../contract/media.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import type { TemplateChoice } from '../../contract/template.ts'
@@ -30,6 +29,7 @@ import { shortHash } from './channel/short-hash.ts'
 import { refuseImpossible } from './check-request.ts'
 import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
 import { Inboxes } from './inboxes.ts'
+import { LentMedia, withoutBytes } from './lent-media.ts'
 import { readableMedia, refuseReportOfMedia, refuseUnreadMedia } from './media.ts'
 import { type SpawnWorker, spawnWorker } from './process.ts'
 import { runOnWorker } from './run-on-worker.ts'
@@ -92,6 +92,7 @@ export class LlamaEngine implements Engine {
   readonly #supervisor: Supervisor
   readonly #inboxes = new Inboxes((command) => this.#supervisor.steer(command))
   readonly #exchanges: WorkerExchanges
+  readonly #lent = new LentMedia()
   /** The template that an operator has switched to. */
   #chosen: TemplateChoice | undefined
   /** The template that the model was loaded with. */
@@ -142,6 +143,7 @@ export class LlamaEngine implements Engine {
       spawn,
       log,
       onReport: (report) => this.#inboxes.deliver(report),
+      media: (sha256) => this.#lent.get(sha256),
       onExit: (error, exit) => {
         this.#exchanges.onExit(error, exit)
         this.#inboxes.failAll(error)
@@ -228,7 +230,8 @@ export class LlamaEngine implements Engine {
       run: (signal, emit, late) => {
         const replay = new Replay(emit)
         const options = { signal, late: this.#late.of(late), chosen: {} }
-        const attempt = () => emitAll(this.#run(request, prepared, options), replay.take)
+        const run = () => emitAll(this.#run(request, prepared, options), replay.take)
+        const attempt = () => this.#lent.during(request.prompt, run)
         return this.#active.track(() => this.#exchanges.orAgain(attempt, signal, (failure) => replay.restart(failure)))
       },
     }
@@ -278,8 +281,9 @@ export class LlamaEngine implements Engine {
   async #prepareOnWorker(request: GenerationRequest): Promise<PreparedPrompt> {
     const templateEdition = this.#templateEdition
     const { id, prompt, maxOutputTokens, reasoning, toolChoice } = request
-    const command = { type: 'prepare', id, prompt, reasoning, toolChoice, maxOutputTokens } as const
-    return { ...(await this.#exchanges.exchange(command, 'prepared')), templateEdition }
+    const command = { type: 'prepare', id, prompt: withoutBytes(prompt), reasoning, toolChoice, maxOutputTokens } as const
+    const prepared = await this.#lent.during(prompt, () => this.#exchanges.exchange(command, 'prepared'))
+    return { ...prepared, templateEdition }
   }
 
   async #switchTemplate(choice: TemplateChoice): Promise<void> {
@@ -324,7 +328,7 @@ export class LlamaEngine implements Engine {
       type: 'run',
       id,
       tokens,
-      ...(slices !== undefined && { slices, media: distinctMedia(request) }),
+      ...(slices !== undefined && { slices }),
       lastMessage,
       owner: shortHash(this.#keysShare ? '' : (owner ?? '')),
       maxOutputTokens,
@@ -344,11 +348,6 @@ export class LlamaEngine implements Engine {
     }
     yield* runOnWorker(command, { supervisor: this.#supervisor, inboxes: this.#inboxes, templateMs, signal, late })
   }
-}
-
-/** Each medium once. */
-function distinctMedia({ prompt }: GenerationRequest): readonly MediaBytes[] {
-  return [...new Map(mediaIn(prompt).map((part) => [bytesOf(part).sha256, bytesOf(part)])).values()]
 }
 
 function healsInVain(): AppError {

@@ -31,6 +31,7 @@ describe('Supervisor', () => {
       spawn: workers.spawn,
       log: { debug: (...entry: unknown[]) => debugEntries.push(entry), info: () => undefined, warn: () => undefined },
       onReport: () => undefined,
+      media: () => undefined,
       onExit: (error, exit) => {
         failures.push(error)
         exits.push(exit)

@@ -8,6 +8,8 @@ type SupervisorOptions = Start<LoadOptions> & {
   readonly spawn: SpawnWorker
   readonly log: SupervisorLog
   readonly onReport: (report: RequestReport) => void
+  /** The bytes of a medium, as base64. */
+  readonly media: (sha256: string) => string | undefined
   /** The worker has ended: all of its requests fail with this error. */
   readonly onExit: (error: AppError, exit: WorkerExit) => void
 }
@@ -18,7 +20,7 @@ export type LoadFacts = Omit<Extract<Report, { type: 'ready' }>, 'type'>
 export class Supervisor extends ProcessSupervisor<LoadOptions, LoadFacts, SupervisedProcess & WorkerProcess> {
   readonly #model: string
 
-  constructor({ model, spawn, log, onReport, onExit, ...start }: SupervisorOptions) {
+  constructor({ model, spawn, log, onReport, media, onExit, ...start }: SupervisorOptions) {
     super({
       ...start,
       model,
@@ -47,6 +49,13 @@ export class Supervisor extends ProcessSupervisor<LoadOptions, LoadFacts, Superv
                 case 'load-failed':
                   handlers.onLoadFailed(report.message)
                   break
+                case 'media-wanted': {
+                  const { sha256 } = report
+                  const base64 = media(sha256)
+                  log.debug({ model, sha256 }, 'the worker reads a medium')
+                  worker.send({ type: 'media', sha256, ...(base64 !== undefined && { base64 }) })
+                  break
+                }
                 case 'log':
                   // llama.cpp's own warnings are for developers.
                   if (report.level === 'warn') log.warn({ model }, report.message)

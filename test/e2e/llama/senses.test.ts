@@ -228,6 +228,16 @@ describe.skipIf(!hasSenses)(`media on the embedded engine${sensesHint}`, () => {
     expect(encoded()).toBe(before)
   })
 
+  test('the bytes of a picture cross to the worker once, however many turns have it', async () => {
+    const read = () => app.logLines().filter(({ msg }) => msg === 'the worker reads a medium').length
+    const before = read()
+    const opening: Turn = ['user', [picture(), picture(), 'How many shapes are there?']]
+    const { text } = await chat('seeing', [opening])
+    expect(read()).toBe(before + 2)
+    await chat('seeing', [opening, ['assistant', [text]], ['user', [picture(), 'Which colour do you see?']]])
+    expect(read()).toBe(before + 3)
+  })
+
   test('another picture in the same place is not taken for the first', { tags: ['gpu'] }, async () => {
     const circles = await chat('seeing', [['user', [picture('circle'), 'Is this a square or a circle?']]])
     const squares = await chat('seeing', [['user', [picture('square'), 'Is this a square or a circle?']]])

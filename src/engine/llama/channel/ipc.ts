@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { isObject } from '../../../base/json.ts'
 import type { ErrorCode, ErrorOptions } from '../../../contract/errors.ts'
 import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
-import type { MediaBytes } from '../../../contract/media.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { Prompt, ReasoningOptions, ToolChoice } from '../../../contract/request.ts'
 import { cacheTypes } from '../../../contract/server/lifecycle.ts'
@@ -168,9 +167,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     type: z.literal('run'),
     id: z.string(),
     tokens: tokensSchema,
-    /** Its media, with the bytes of each. */
+    /** Its media. */
     slices: slicesSchema.exactOptional(),
-    media: z.custom<readonly MediaBytes[]>(Array.isArray).exactOptional(),
     /** As `prepared` has it. */
     lastMessage: lastMessageSchema.optional(),
     /** Who may get what it leaves in slots, and in the store of prefixes. */
@@ -207,6 +205,8 @@ export const commandSchema = z.discriminatedUnion('type', [
   /** Saves the contents of the free slots, and prefixes in memory; no work follows. */
   z.object({ type: z.literal('save-prefixes'), id: z.string() }),
   z.object({ type: z.literal('cancel'), id: z.string() }),
+  /** In reply to `media-wanted`; without `base64`, no request has it any more. */
+  z.object({ type: z.literal('media'), sha256: z.string(), base64: z.string().exactOptional() }),
   /** A heartbeat; answered immediately by `pong`. */
   z.object({ type: z.literal('ping') }),
   /** Generation for one request pauses while its reader is slow. */
@@ -232,6 +232,8 @@ export type LlamaBuild = (typeof llamaBuilds)[number]
 const reportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('log'), level: z.enum(['debug', 'info', 'warn', 'error']), message: z.string() }),
   z.object({ type: z.literal('pong') }),
+  /** The worker lacks the bytes of a medium. */
+  z.object({ type: z.literal('media-wanted'), sha256: z.string() }),
   z.object({ type: z.literal('loading'), progress: z.number() }),
   z.object({
     type: z.literal('ready'),

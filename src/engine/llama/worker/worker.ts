@@ -28,6 +28,10 @@ const knownBuild = llamaBuilds.find((one) => one === build)
 let loaded: WorkerModel | undefined
 const running = new ChurnMap<string, Running>()
 
+type Wanted = { readonly take: (base64: string) => void; readonly fail: (error: AppError) => void }
+/** Those who wait for media that were asked for. */
+const wanted = new ChurnMap<string, readonly Wanted[]>()
+
 const outbox = new Outbox<Report>((reports) => process.send?.(reports))
 const report = (message: Report): void => outbox.add(message)
 
@@ -45,6 +49,7 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
           report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : ordinary, message })
         },
         onWarning: (message) => report({ type: 'log', level: 'warn', message }),
+        onWanted: fetchMedia,
       },
       knownBuild,
     )
@@ -71,6 +76,21 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
     // The log that explains it comes through a queue of its own, and may be later than the failure.
     await setTimeout(20)
     report({ type: 'load-failed', message: errors.explain(error) })
+  }
+}
+
+function fetchMedia(sha256: string): Promise<string> {
+  const others = wanted.get(sha256) ?? []
+  if (others.length === 0) report({ type: 'media-wanted', sha256 })
+  return new Promise((take, fail) => wanted.set(sha256, [...others, { take, fail }]))
+}
+
+function takeMedia({ sha256, base64 }: Extract<Command, { type: 'media' }>): void {
+  const waiting = wanted.get(sha256) ?? []
+  wanted.delete(sha256)
+  for (const { take, fail } of waiting) {
+    if (base64 !== undefined) take(base64)
+    else fail(new AppError('cancelled', 'the request of the media has ended'))
   }
 }
 
@@ -184,6 +204,9 @@ process.on('message', (message) => {
       break
     case 'spare-memory':
       void loaded?.prefixStore?.limitMemory(command.bytes)
+      break
+    case 'media':
+      takeMedia(command)
       break
     case 'ping':
       report({ type: 'pong' })

@@ -19,7 +19,7 @@ import { planHeads } from '../sampling/head-plan.ts'
 import { NgramDrafter } from '../sampling/ngram-drafter.ts'
 import type { Drafter } from '../sampling/speculation.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from '../sampling/token-trie.ts'
-import type { MediaStore } from '../senses/media-store.ts'
+import type { FetchMedia, MediaStore } from '../senses/media-store.ts'
 import { openMediaStore } from '../senses/open-media-store.ts'
 import { identityOf, PrefixStore } from '../slots/prefix-store.ts'
 import { SlotPool } from '../slots/slot-pool.ts'
@@ -72,7 +72,11 @@ type Observer = {
   onLog(level: LlamaLogLevel, message: string): void
   /** Reports a warning to the operator. */
   onWarning(message: string): void
+  /** The bytes of a medium, as base64. Absent: prompts have their own. */
+  onWanted?: FetchMedia
 }
+
+const nobodyHas: FetchMedia = (sha256) => Promise.reject(new Error(`nobody has the bytes of the medium ${sha256}`))
 
 /**
  * Loads the model file and makes one context with a sequence for each slot, with a build of llama.cpp that is known to run here, else
@@ -80,7 +84,7 @@ type Observer = {
  */
 export async function loadModel(
   given: LoadOptions,
-  { onProgress, onLog, onWarning }: Observer,
+  { onProgress, onLog, onWarning, onWanted }: Observer,
   knownBuild?: LlamaBuild,
 ): Promise<WorkerModel> {
   // Adapters of scale 0 change nothing: they serve requests that name them, which this engine refuses.
@@ -120,7 +124,11 @@ export async function loadModel(
   const embedder = new Embedder(model, { contextLength: context.contextSize, threads, rope: options.rope, stopWithinMs })
   // An encoder generates nothing that could be constrained.
   const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
-  const media = await openMediaStore(context, options, { threads, log: (message) => onLog(LlamaLogLevel.debug, message) })
+  const media = await openMediaStore(context, options, {
+    threads,
+    fetch: onWanted ?? nobodyHas,
+    log: (message) => onLog(LlamaLogLevel.debug, message),
+  })
   const prefixStore = await openPrefixStore(options, context, onWarning)
   const createPacer = (largestStep: number, onShortSteps?: () => void) =>
     new PrefillPacer({ largestStep, stopWithinMs, onShortSteps, isInterruptible: interrupt !== undefined })

@@ -5,10 +5,10 @@ import type { Medium, MediumParts, Senses, Slice } from '../../binding/senses.ts
 import { Turns } from '../../binding/turns.ts'
 import type { Rounds } from '../rounds/rounds.ts'
 
-/** The hash and the bytes of a medium. */
-export type Content = { readonly sha256: string; readonly base64: string }
-
 export type Encoded = { readonly slice: Slice; readonly vectors: Float32Array }
+
+/** The bytes of a medium as base64, from whom it belongs to. */
+export type FetchMedia = (sha256: string) => Promise<string>
 
 type Encoding = { readonly rounds: Rounds; readonly isOver: () => boolean }
 
@@ -19,10 +19,13 @@ const keptParts = 4096
 /** Those of four large pictures; the store of prefixes keeps more, as what a model has read. */
 const keptVectorBytes = 64 * 1024 * 1024
 
+type StoreParts = { readonly context: Context; readonly fetch: FetchMedia; readonly log: (message: string) => void }
+
 /** The results of a projector, by the hashes of media: later turns of a conversation send the same ones again. */
 export class MediaStore {
   readonly #senses: Senses
   readonly #context: Context
+  readonly #fetch: FetchMedia
   readonly #log: (message: string) => void
   readonly #turns = new Turns()
   /** The medium that is being encoded, which must stay decoded. */
@@ -31,9 +34,10 @@ export class MediaStore {
   readonly #decoded = new Map<string, Promise<Medium | undefined>>()
   readonly #vectors = new LruMap<string, Float32Array>({ max: keptVectorBytes, sizeOf: ({ byteLength }) => byteLength })
 
-  constructor(senses: Senses, { context, log }: { readonly context: Context; readonly log: (message: string) => void }) {
+  constructor(senses: Senses, { context, fetch, log }: StoreParts) {
     this.#senses = senses
     this.#context = context
+    this.#fetch = fetch
     this.#log = log
   }
 
@@ -41,12 +45,12 @@ export class MediaStore {
     return this.#senses.reads
   }
 
-  /** The tokens and slices of a medium; undefined: it cannot be decoded. */
-  async partsOf(content: Content): Promise<MediumParts | undefined> {
-    const known = this.#parts.get(content.sha256)
+  /** The tokens and slices of a medium; undefined: it cannot be decoded. `base64`: its bytes, if they are at hand. */
+  async partsOf(sha256: string, base64 = ''): Promise<MediumParts | undefined> {
+    const known = this.#parts.get(sha256)
     if (known !== undefined) return known.parts
-    const parts = (await this.#decode(content))?.parts
-    if (parts !== undefined) this.#parts.set(content.sha256, { parts })
+    const parts = (await this.#decode(sha256, base64))?.parts
+    if (parts !== undefined) this.#parts.set(sha256, { parts })
     return parts
   }
 
@@ -58,15 +62,14 @@ export class MediaStore {
   }
 
   /** Encodes a slice, unless that was done meanwhile; one after the other, so that one that is over does not begin. */
-  encode(content: Content, part: number, reading: Encoding): Promise<Encoded | 'over'> {
+  encode(sha256: string, part: number, reading: Encoding): Promise<Encoded | 'over'> {
     return this.#turns.take(async () => {
-      const { sha256 } = content
       const known = this.known(sha256, part)
       if (known !== undefined) return known
       if (reading.isOver()) return 'over'
       this.#held = sha256
-      const slice = (await this.partsOf(content))?.[part]
-      const medium = await this.#decode(content)
+      const slice = (await this.partsOf(sha256))?.[part]
+      const medium = await this.#decode(sha256)
       if (medium === undefined || slice?.type !== 'slice') throw new Error('a medium that was decoded before cannot be any more')
       const startedMs = performance.now()
       const vectors = await this.#compute(() => medium.encode(part), reading)
@@ -94,8 +97,8 @@ export class MediaStore {
     return vectors
   }
 
-  #decode({ sha256, base64 }: Content): Promise<Medium | undefined> {
-    const found = this.#decoded.get(sha256) ?? this.#senses.read(Buffer.from(base64, 'base64'))
+  #decode(sha256: string, base64 = ''): Promise<Medium | undefined> {
+    const found = this.#decoded.get(sha256) ?? this.#read(sha256, base64)
     // The most recently used is the last.
     this.#decoded.delete(sha256)
     this.#decoded.set(sha256, found)
@@ -104,10 +107,22 @@ export class MediaStore {
     return found
   }
 
+  async #read(sha256: string, base64: string): Promise<Medium | undefined> {
+    try {
+      return await this.#senses.read(Buffer.from(base64 === '' ? await this.#fetch(sha256) : base64, 'base64'))
+    } catch (error) {
+      this.#decoded.delete(sha256)
+      throw error
+    }
+  }
+
   #drop(sha256: string): void {
     const decoded = this.#decoded.get(sha256)
     this.#decoded.delete(sha256)
-    void decoded?.then((medium) => medium?.release())
+    void decoded?.then(
+      (medium) => medium?.release(),
+      () => undefined,
+    )
   }
 }
 

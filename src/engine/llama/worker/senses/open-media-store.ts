@@ -3,20 +3,20 @@ import { messageOf } from '../../../../contract/errors.ts'
 import type { Context } from '../../binding/context.ts'
 import { Senses } from '../../binding/senses.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
-import { MediaStore } from './media-store.ts'
+import { type FetchMedia, MediaStore } from './media-store.ts'
 
 /** `GGML_LOG_LEVEL_ERROR` */
 const errorLevel = 4
 /** What their vectors mean depends on the prompt in front of them: the number of its pictures, or of its tokens. */
 const dependent = ['hunyuanvl', 'deepseek4v']
 
-type Opening = { readonly threads: number; readonly log: (message: string) => void }
+type Opening = { readonly threads: number; readonly fetch: FetchMedia; readonly log: (message: string) => void }
 
 /** Loads the projector of a model, to run where the layers of the model do; undefined without one, or without the library. */
 export async function openMediaStore(
   context: Context,
   { mmprojPath: projectorPath, sensesPath: libraryPath }: LoadOptions,
-  { threads, log }: Opening,
+  { threads, fetch, log }: Opening,
 ): Promise<MediaStore | undefined> {
   if (projectorPath === undefined || libraryPath === undefined) return undefined
   const { model } = context
@@ -27,7 +27,11 @@ export async function openMediaStore(
   try {
     await refuseDependent(projectorPath)
     const usesGpu = model.gpuLayers > 0
-    return new MediaStore(await Senses.load(model, { libraryPath, projectorPath, threads, usesGpu, onLog }), { context, log })
+    return new MediaStore(await Senses.load(model, { libraryPath, projectorPath, threads, usesGpu, onLog }), {
+      context,
+      fetch,
+      log,
+    })
   } catch (error) {
     if (error instanceof UnsupportedProjector) throw error
     const why = reasons.length === 0 ? '' : `: ${reasons.join('; ')}`

@@ -72,7 +72,7 @@ function tooLong({ kind, at }: PromptMedium, tokens: number, longestPass: number
 }
 
 async function partsOf({ kind, bytes, at }: PromptMedium, store: Pick<MediaStore, 'partsOf'>): Promise<MediumParts> {
-  const parts = await store.partsOf(bytes)
+  const parts = await store.partsOf(bytes.sha256, bytes.base64)
   if (parts !== undefined) return parts
   const message = `${field(...at)}: this ${kind} (${bytes.mediaType}, ${bytes.sizeBytes} bytes) cannot be decoded; check that the file is complete`
   throw new AppError('invalid-request', message, { at })
