@@ -1,5 +1,6 @@
 import { type Emit, inTurn, WatchedEmit } from '../../base/emit.ts'
 import { orAborted } from '../../base/time-limit.ts'
+import { functionTools } from '../../canonical/callable-tools.ts'
 import type { CallOrigin } from '../../contract/call-origin.ts'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -26,7 +27,7 @@ import type { ReplyBody } from './transport/http-exchange.ts'
 import { readStream, type StreamEnd } from './transport/read-reply.ts'
 import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import type { UpstreamBody } from './wire/body/chat-body.ts'
-import { continued, requestBody } from './wire/body/request-body.ts'
+import { continued, type ReplySoFar, requestBody } from './wire/body/request-body.ts'
 import { ReplyReader } from './wire/reply/reply-reader.ts'
 import { sendFolded } from './wire/send-folded.ts'
 
@@ -36,7 +37,7 @@ export type GenerationDeps = RetryDeps & {
   readonly hasAffinity: boolean
   readonly client: UpstreamClient
   readonly grammars: Pick<GrammarCompiler, 'compile'>
-  readonly prompts: Pick<OwnPrompts, 'learnsFrom' | 'continuedAsText'>
+  readonly prompts: Pick<OwnPrompts, 'learnsFrom' | 'canWrite' | 'continuedAsText'>
   /** The headers that tell this replica where a request comes from. */
   headersOf(
     request: Pick<GenerationRequest, 'origin'> & Partial<Pick<GenerationRequest, 'prompt' | 'forwarded'>>,
@@ -209,9 +210,9 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       checkUpstream({ ...plan, request, inputTokens: promptTokens }, upstream)
       return requestBody(request, upstream, grammars)
     }
-    if (!this.#isUnread) return bodyOf(rest)
-    return prompts.continuedAsText(rest, plan.chatTemplate, this.signal).then(({ request, outputFormat }) => {
-      reader.readsOnAsText(outputFormat)
+    if (!this.#isUnread && isPlain(reader.continuable)) return bodyOf(rest)
+    return prompts.continuedAsText(rest, plan.chatTemplate, this.signal).then(({ request, outputFormat, written }) => {
+      if (!reader.readsOnAsText(outputFormat, written)) throw cannotContinue(upstream)
       return bodyOf(request)
     })
   }
@@ -219,8 +220,10 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   /** The remaining request after the reply so far. Undefined if the upstream cannot continue it. */
   #remaining(request: GenerationRequest, upstream: Upstream): GenerationRequest | undefined {
     const reply = this.#reader?.continuable
-    // Servers treat a thought at the end of a conversation in different ways; as text it is what the model wrote.
-    if (reply === undefined || (reply.thought !== '' && !this.#isUnread)) return undefined
+    // Servers treat a thought or a call at the end of a conversation in different ways; as text it is what the model wrote.
+    const goesAsText = this.#isUnread || this.#deps.prompts.canWrite(request, this.#plan.chatTemplate)
+    if (reply === undefined || (!isPlain(reply) && !goesAsText)) return undefined
+    if (reply.calls.length > 0 && isHeld(request)) return undefined
     return continued(request, { ...reply, outputTokens: this.#reader?.outputTokens ?? 0 }, upstream)
   }
 
@@ -276,6 +279,16 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
 
 function makesChoices({ choices, refusesEqualChoices }: Profile, { sampling }: GenerationRequest): boolean {
   return choices && !(refusesEqualChoices === true && sampling.temperature === 0)
+}
+
+function isPlain(reply: ReplySoFar | undefined): boolean {
+  return reply !== undefined && reply.thought === '' && reply.calls.length === 0
+}
+
+/** The server holds calls to their schemas, which it could not do in the middle of one. */
+function isHeld({ prompt, toolChoice }: GenerationRequest): boolean {
+  if (prompt.type !== 'chat' || toolChoice.type === 'required') return true
+  return functionTools(prompt.tools).some(({ strict, enforced }) => strict === true || enforced !== undefined)
 }
 
 function unfinished({ saidDone }: StreamEnd): UpstreamError {

@@ -15,6 +15,7 @@ import type { SentRequest } from './servers/check-upstream.ts'
 import type { SpecialTokens } from './servers/special-tokens.ts'
 import type { Upstream } from './servers/upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
+import { endsInCall, sharedStart, textOfUnfinished } from './wire/body/unfinished-call.ts'
 
 /** A model's chat template, and the facts in its tokenizer's configuration. */
 export type OwnTemplate = TemplateTokens & {
@@ -49,6 +50,9 @@ export type OwnPrompt = {
   /** Texts of special tokens that the output is parsed by. */
   readonly specialTexts: readonly string[]
 }
+
+/** `outputFormat`: of the rest. `written`: what the model wrote so far, if that ends inside of a call. */
+type ContinuedText = { readonly request: SentRequest; readonly written?: string } & Partial<Pick<OwnPrompt, 'outputFormat'>>
 
 /** OpenAI's limit of stop sequences. */
 const maxStops = 4
@@ -107,9 +111,8 @@ export class OwnPrompts {
    * notice only after a part of the output has reached the client, and then not every reply can be continued.
    */
   learnsFrom({ id, prompt }: Pick<GenerationRequest, 'id' | 'prompt'>, reported: string | undefined, error: unknown): boolean {
-    const isKnown = reported !== undefined || this.#known !== undefined
     const failure = failureAtForm(error)
-    if (prompt.type !== 'chat' || hasMedia(prompt) || !isKnown || failure === undefined) return false
+    if (prompt.type !== 'chat' || !this.canWrite({ prompt }, reported) || failure === undefined) return false
     this.#sentAsText.set(id, {})
     if (failure === 'output') this.#unread[likeOf(prompt)] = true
     return true
@@ -177,16 +180,28 @@ export class OwnPrompts {
     }
   }
 
-  /** A request that continues a reply, as text; unchanged where it is one. `outputFormat`: of the rest. */
-  async continuedAsText(
-    request: GenerationRequest,
-    reported: string | undefined,
-    signal: AbortSignal,
-  ): Promise<{ readonly request: SentRequest } & Partial<Pick<OwnPrompt, 'outputFormat'>>> {
+  /** Whether a conversation can be written here. */
+  canWrite({ prompt }: Pick<GenerationRequest, 'prompt'>, reported: string | undefined): boolean {
+    return prompt.type === 'chat' && !hasMedia(prompt) && (reported !== undefined || this.#known !== undefined)
+  }
+
+  /** A request that continues a reply, as text; unchanged where it is one. Rejects with `template-failed` where the text isn't known. */
+  async continuedAsText(request: GenerationRequest, reported: string | undefined, signal: AbortSignal): Promise<ContinuedText> {
     const { prompt } = request
     if (prompt.type !== 'chat') return { request }
-    const own = await this.write({ ...request, prompt }, reported, signal)
-    return { request: sentAsText(request, own), outputFormat: own.outputFormat }
+    const write = (given: typeof prompt) => this.write({ ...request, prompt: given }, reported, signal)
+    if (!endsInCall(prompt)) {
+      const own = await write(prompt)
+      return { request: sentAsText(request, own), outputFormat: own.outputFormat }
+    }
+    const text = await textOfUnfinished(prompt, (given) => write(given).then((own) => own.text))
+    if (text === undefined) throw new AppError('template-failed', 'what the model wrote of a call is not known')
+    const before = await write({ ...prompt, messages: prompt.messages.slice(0, -1), start: 'new-turn' })
+    const { outputFormat: format } = before
+    const at = sharedStart(before.text, text).length
+    // The turn may not begin as the template begins one to be written.
+    const outputFormat = at === before.text.length || format === undefined ? format : { ...format, startsInReasoning: false }
+    return { request: sentAsText(request, { ...before, text }), outputFormat, written: text.slice(at) }
   }
 
   /**

@@ -69,10 +69,10 @@ function onlyConversations({ profile: { name, protocol } }: Upstream): AppError 
   return new AppError('unsupported-field', message, { at: ['prompt'] })
 }
 
-/** The request that continues a reply after `text`, or after its `thought` if there is none. Undefined if the upstream cannot continue a reply, or the limit is reached. */
+/** The request that continues a reply. Undefined if the upstream cannot continue it, or the limit is reached. */
 export function continued(
   request: GenerationRequest,
-  { thought = '', text, outputTokens }: { readonly thought?: string; readonly text: string; readonly outputTokens: number },
+  { thought = '', text, calls = [], outputTokens }: SentReply,
   { profile }: Upstream,
 ): GenerationRequest | undefined {
   const { maxOutputTokens, minOutputTokens } = request
@@ -83,16 +83,25 @@ export function continued(
     ...(minOutputTokens !== undefined && { minOutputTokens: Math.max(0, minOutputTokens - outputTokens) }),
   }
   const { prompt } = request
-  if (prompt.type === 'text' && thought === '') return { ...request, ...limit, prompt: { ...prompt, text: prompt.text + text } }
+  const isText = thought === '' && calls.length === 0
+  if (prompt.type === 'text' && isText) return { ...request, ...limit, prompt: { ...prompt, text: prompt.text + text } }
   if (prompt.type !== 'chat' || profile.continuation === undefined) return undefined
   // Tokens may have come that show no text: there is nothing to continue yet.
-  if (text === '' && thought === '') return { ...request, ...limit }
+  if (text === '' && isText) return { ...request, ...limit }
   // It would be a second thought.
-  if (thought !== '' && (prompt.start === 'last-message' || prompt.responsePrefix !== '')) return undefined
-  return { ...request, ...limit, prompt: appended(prompt, text, thought) }
+  if (!isText && (prompt.start === 'last-message' || prompt.responsePrefix !== '')) return undefined
+  return { ...request, ...limit, prompt: appended(prompt, { thought, text, calls }) }
 }
 
-function appended(prompt: Extract<Prompt, { type: 'chat' }>, text: string, thought: string): Prompt {
+/** A call that the client has seen, in part or as a whole. */
+export type CallSoFar = { readonly id: string; readonly name: string; readonly arguments: string }
+
+/** A reply that broke off: a thought, text and calls, in this order. */
+export type ReplySoFar = { readonly thought: string; readonly text: string; readonly calls: readonly CallSoFar[] }
+
+type SentReply = Partial<ReplySoFar> & { readonly text: string; readonly outputTokens: number }
+
+function appended(prompt: Extract<Prompt, { type: 'chat' }>, { thought, text, calls }: ReplySoFar): Prompt {
   const last = prompt.messages.at(-1)
   const rest = { ...prompt, start: 'last-message', responsePrefix: '' } as const
   if (prompt.start === 'last-message' && last?.role === 'assistant') {
@@ -103,6 +112,7 @@ function appended(prompt: Extract<Prompt, { type: 'chat' }>, text: string, thoug
   }
   const thoughts = thought === '' ? [] : [{ type: 'reasoning', text: thought } as const]
   const texts = prompt.responsePrefix + text === '' ? [] : [{ type: 'text', text: prompt.responsePrefix + text } as const]
-  const message = { role: 'assistant', parts: [...thoughts, ...texts] } as const
+  const made = calls.map(({ id, name, arguments: input }) => ({ type: 'tool-call', id, name, input }) as const)
+  const message = { role: 'assistant', parts: [...thoughts, ...texts, ...made] } as const
   return { ...rest, messages: [...prompt.messages, message] }
 }

@@ -5,6 +5,7 @@ import { findTool, undeclaredName } from '../../../../model-text/formats/find-to
 import { CallArguments, isEmptyObject } from '../../../../model-text/parse/call-arguments.ts'
 import { UpstreamError } from '../../transport/upstream-error.ts'
 import type { WireCall } from '../../transport/wire-chunk.ts'
+import type { CallSoFar } from '../body/request-body.ts'
 
 /** The bounds of one choice: its calls in total, unfinished at one time, and their length together. */
 const maxCalls = 1024
@@ -38,7 +39,8 @@ type OpenCall = {
 export class CallStream {
   readonly #choice: number
   readonly #options: CallOptions
-  readonly #ids = new Set<string>()
+  /** The calls as emitted, by id. */
+  readonly #sent = new Map<string, CallSoFar>()
   #open: readonly OpenCall[] = []
   #begun = 0
   #length = 0
@@ -48,6 +50,13 @@ export class CallStream {
   constructor(choice: number, options: CallOptions) {
     this.#choice = choice
     this.#options = options
+  }
+
+  /** The calls so far, if the last one, and no other, is unfinished. */
+  get soFar(): readonly CallSoFar[] | undefined {
+    const sent = [...this.#sent.values()]
+    const [open, ...others] = this.#open
+    return others.length === 0 && open?.made !== undefined && open.made.id === sent.at(-1)?.id ? sent : undefined
   }
 
   /** Adds one piece. Throws an `UpstreamError` for more calls, or longer ones, than any request needs. */
@@ -131,8 +140,8 @@ export class CallStream {
     const { tokens } = open
     open.tokens = []
     this.calls += 1
-    const id = open.id === undefined || this.#ids.has(open.id) ? this.#options.makeCallId() : open.id
-    this.#ids.add(id)
+    const id = open.id === undefined || this.#sent.has(open.id) ? this.#options.makeCallId() : open.id
+    this.#sent.set(id, { id, name: tool.name, arguments: '' })
     open.made = { id, arguments: new CallArguments(tool) }
     const start: EngineEvent = {
       type: 'tool-call-start',
@@ -146,6 +155,8 @@ export class CallStream {
   }
 
   #delta(id: string, delta: string, tokens: readonly GeneratedToken[]): EngineEvent {
+    const sent = this.#sent.get(id)
+    if (sent !== undefined) this.#sent.set(id, { ...sent, arguments: sent.arguments + delta })
     return { type: 'tool-call-delta', choice: this.#choice, id, delta, ...(tokens.length > 0 && { tokens }) }
   }
 

@@ -12,9 +12,11 @@ import type { SentRequest } from '../../servers/check-upstream.ts'
 import { findsStops, type Profile } from '../../servers/profile.ts'
 import { UpstreamError } from '../../transport/upstream-error.ts'
 import type { WireChoice } from '../../transport/wire-chunk.ts'
+import type { CallSoFar } from '../body/request-body.ts'
 import { CallStream } from './call-stream.ts'
 import { type ChunkCount, OutputLimit } from './output-limit.ts'
 import { readLogprobs } from './read-logprobs.ts'
+import { RepeatedCalls } from './repeated-calls.ts'
 import { thoughtParser } from './thought-parser.ts'
 
 /** The bounds of one choice. */
@@ -44,8 +46,9 @@ export class ChoiceReader {
   readonly #limit: OutputLimit | undefined
   /** Parses reasoning for calls in it. Absent: reasoning is passed on. */
   readonly #thoughts: OutputParser | undefined
-  /** Reads the rest of a reply that broke off in a thought. */
+  /** Reads the rest of a reply that broke off in a thought, or in a call. */
   #rest: OutputParser | undefined
+  #repeated: RepeatedCalls | undefined
   #inReasoning = false
   #inRefusal = false
   /** The first half of a surrogate pair whose second half is in the next chunk: some servers cut between them. */
@@ -92,6 +95,21 @@ export class ChoiceReader {
     this.#half = ''
   }
 
+  /** The calls so far; undefined if the last one cannot be continued. */
+  get callsSoFar(): readonly CallSoFar[] | undefined {
+    return this.#calls === undefined ? [] : this.#calls.soFar
+  }
+
+  /** The rest comes as the model writes it, from inside of a call. False if `written`, its text up to there, is not read as the calls so far. */
+  readsCallOn(format: OutputFormat, written: string, profile: Profile): boolean {
+    const repeated = new RepeatedCalls(this.callsSoFar ?? [])
+    this.#calls = undefined
+    this.readsThoughtOn(format)
+    const isSame = repeated.skip(this.#readText(written, profile, []))
+    this.#repeated = repeated
+    return isSame
+  }
+
   /** The rest comes as the model writes it, in this format, from inside of the thought so far. */
   readsThoughtOn(format: OutputFormat): void {
     const { request, declared } = this.#context
@@ -131,7 +149,7 @@ export class ChoiceReader {
       if (held !== '' || tokens.length > 0) events.push(...this.#rawText(held, tokens))
     }
     if (this.#rest !== undefined) {
-      events.push(...this.#afterThought(this.#rest.end(this.#choice, isTruncated(finish))), ...this.#closeBlock())
+      events.push(...this.#readRest(this.#rest.end(this.#choice, isTruncated(finish))), ...this.#closeBlock())
     }
     if (this.#calls !== undefined) events.push(...this.#calls.end(isTruncated(finish)))
     const parsed = (this.#thoughts?.calls(this.#choice) ?? 0) + (this.#rest?.calls(this.#choice) ?? 0)
@@ -155,7 +173,7 @@ export class ChoiceReader {
     this.#hasText ||= wire.text !== ''
     this.#hasTokens ||= tokens.length > 0
     if (wire.reasoning !== '') {
-      onPiece(this.#thoughts === undefined ? '' : undefined, wire.reasoning)
+      onPiece(this.#thoughts === undefined && this.#calls === undefined ? '' : undefined, wire.reasoning)
       if (!this.#inReasoning) events.push(...this.#closeBlock())
       events.push(...this.#readReasoning(wire.reasoning, take()))
     }
@@ -163,7 +181,7 @@ export class ChoiceReader {
     if (wire.text !== '' || (tokens.length > 0 && wire.refusal === '' && wire.calls.length === 0)) {
       if (wire.text !== '' && this.#rest === undefined) events.push(...this.#closeBlock())
       const text = this.#joinHalves(wire.text)
-      onPiece(text)
+      onPiece(this.#calls === undefined || text.trim() === '' ? text : undefined)
       events.push(...this.#readText(text, profile, take()))
     }
     if (wire.refusal !== '' && !this.#isStopped) {
@@ -174,7 +192,7 @@ export class ChoiceReader {
     }
     for (const annotation of this.#isStopped ? [] : wire.annotations) events.push({ type: 'annotation', choice, annotation })
     for (const call of this.#isStopped ? [] : wire.calls) {
-      onPiece(undefined)
+      onPiece('')
       events.push(...this.#closeBlock(), ...this.#callStream().push(call, take()))
     }
     return events
@@ -273,7 +291,14 @@ export class ChoiceReader {
 
   #rawText(text: string, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
     const event = { type: 'raw-text', choice: this.#choice, text, ...withTokens(tokens) } as const
-    return this.#rest === undefined ? [event] : this.#afterThought(this.#rest.push(event))
+    return this.#rest === undefined ? [event] : this.#readRest(this.#rest.push(event))
+  }
+
+  #readRest(events: readonly GenerationEvent[]): readonly EngineEvent[] {
+    if (this.#repeated === undefined) return this.#afterThought(events)
+    const rest = this.#repeated.rest(events)
+    if (rest !== undefined) return rest
+    throw new AppError('upstream-failed', 'the server behind this model broke off in a call, and continued it in another way')
   }
 
   /** A thought that a parser reads at the beginning of the rest is one with what came before. */

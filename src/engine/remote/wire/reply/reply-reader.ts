@@ -6,6 +6,7 @@ import type { SentRequest } from '../../servers/check-upstream.ts'
 import type { Profile } from '../../servers/profile.ts'
 import type { WireChoice, WireChunk } from '../../transport/wire-chunk.ts'
 import { readChunk } from '../../transport/wire-reply.ts'
+import type { ReplySoFar } from '../body/request-body.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { divideEcho } from './echoed-prompt.ts'
 import { MessagesReply } from './messages-reply.ts'
@@ -15,9 +16,6 @@ import { ResponsesReply } from './responses-reply.ts'
 const none: readonly number[] = []
 /** The longest reply, in characters, that another server continues: it is sent to that server. */
 const maxContinuable = 1024 * 1024
-
-/** A reply that broke off. */
-export type ReplySoFar = { readonly thought: string; readonly text: string }
 
 type ReplyContext = {
   readonly request: SentRequest
@@ -86,16 +84,25 @@ export class ReplyReader {
     return this.#before !== undefined
   }
 
-  /** The reply so far, if it is only text, or a thought before it. */
+  /** The reply so far, if it can be continued. */
   get continuable(): ReplySoFar | undefined {
-    return this.#canContinue && !this.isFinished ? { thought: this.#thought, text: this.#text } : undefined
+    const calls = this.#choices[0]?.callsSoFar
+    if (!this.#canContinue || this.isFinished || calls === undefined) return undefined
+    return { thought: this.#thought, text: this.#text, calls }
   }
 
-  /** The rest comes as the model writes it: from inside of its thought, if `format` begins there. */
-  readsOnAsText(format: OutputFormat | undefined): void {
-    if (format?.startsInReasoning !== true) return
+  /**
+   * The rest comes as the model writes it: from inside of a call, if `written` is the text of the reply so far, or of its thought, if
+   * `format` begins there. False if that text is not read as the reply so far.
+   */
+  readsOnAsText(format: OutputFormat | undefined, written: string | undefined): boolean {
+    if (written === undefined && format?.startsInReasoning !== true) return true
     this.#isRaw = true
-    for (const choice of this.#choices) choice.readsThoughtOn(format)
+    return this.#choices.every((choice) => {
+      if (written !== undefined) return format !== undefined && choice.readsCallOn(format, written, this.#profile)
+      if (format !== undefined) choice.readsThoughtOn(format)
+      return true
+    })
   }
 
   /** The number of tokens generated so far, as far as known. */
