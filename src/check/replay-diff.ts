@@ -1,5 +1,6 @@
 import { isObject } from '../base/json.ts'
 import { type Answer, answerIn, type Change, changesOf } from './compare.ts'
+import { type Drift, driftOf } from './drift.ts'
 import { type Judgement, judge } from './judge.ts'
 import { short } from './probe/row.ts'
 import { sendAsk } from './send.ts'
@@ -11,10 +12,17 @@ export type TurnDiff = {
   readonly changes: readonly Change[]
   /** The judge's verdict on other words; `none`: it gave none. Absent: it was not asked. */
   readonly judged?: Judgement | 'none'
+  /** Absent: not compared, or a server has no log-probabilities. */
+  readonly drift?: Drift
 }
 
-/** `judge`: is asked about answers that differ in words only. */
-export type Sides = { readonly before: Side; readonly after: Side; readonly judge?: Side | undefined }
+/** `judge`: is asked about answers that differ in words only. `tellsDrift`: the next tokens are compared, too. */
+export type Sides = {
+  readonly before: Side
+  readonly after: Side
+  readonly judge?: Side | undefined
+  readonly tellsDrift?: boolean
+}
 
 /** Conversations, whose replies can be compared. */
 const comparable = /^\/(v1\/(chat\/completions|messages|responses)|api\/chat)(\?|$)/
@@ -28,11 +36,13 @@ const limitMs = 300_000
 export async function diffTurn(turn: Turn, sides: Sides): Promise<TurnDiff> {
   const [before, after] = [await answerTo(turn, sides.before), await answerTo(turn, sides.after)]
   const changes = changesOf(before, after, turn.body)
-  const isSame = before.failure !== undefined || before.text === after.text
-  if (sides.judge === undefined || changes.length > 0 || isSame) return { before, after, changes }
+  const isAnswered = before.failure === undefined && after.failure === undefined
+  const drift = sides.tellsDrift === true && isAnswered ? await driftOf(turn, sides.before, sides.after) : undefined
+  const diff = { before, after, changes, ...(drift !== undefined && { drift }) }
+  if (sides.judge === undefined || changes.length > 0 || !isAnswered || before.text === after.text) return diff
   const judged = (await judge(turn, { before, after }, sides.judge)) ?? 'none'
   const worse = { kind: 'worse' as const, why: `${short(before.text)} became ${short(after.text)}` }
-  return { before, after, judged, changes: judged === 'worse' ? [worse] : [] }
+  return { ...diff, judged, changes: judged === 'worse' ? [worse] : [] }
 }
 
 /** The answer to a turn: not streamed and with temperature 0, so that chance is not a change. */

@@ -2,6 +2,7 @@ import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printable } from '../app/log/printable.ts'
 import { changeKinds } from '../check/compare.ts'
+import { coarseNats, type Drift } from '../check/drift.ts'
 import { answerTo, diffTurn, isComparable, type Sides, type TurnDiff } from '../check/replay-diff.ts'
 import { inOrder, type RecordedTurn, recordedTurn } from '../check/script.ts'
 import type { Side, Turn } from '../check/turn.ts'
@@ -11,10 +12,13 @@ import { listModels, type ServerAddress } from './servers/client.ts'
 
 /** The most turns of a thousand that may change without a failure: what chance does to the same model. */
 const mostChanged = 10
+/** Turns whose next tokens are compared: that many show coarse weights. */
+const driftTurns = 50
 
 /**
  * Sends captured conversations to the server and to another model or server, and prints where the answers differ in more than words.
- * Returns the exit code: 1 if more than one of a hundred does.
+ * Returns the exit code: 1 if
+ * more than one of a hundred does, or if the model expects other next tokens and no judge has read its words.
  */
 export async function replayDiff(
   server: ServerAddress,
@@ -28,7 +32,9 @@ export async function replayDiff(
   }
   const diffs: TurnDiff[] = []
   for await (const { file, turn } of turnsIn(paths)) {
-    const diff = await diffTurn(turn, sides)
+    const tellsDrift =
+      diffs.length < driftTurns && diffs.every(({ before, drift }) => before.failure !== undefined || drift !== undefined)
+    const diff = await diffTurn(turn, { ...sides, tellsDrift })
     diffs.push(diff)
     for (const { kind, why } of diff.changes) console.log(printable(`${file}: ${kind}: ${why}`))
   }
@@ -40,7 +46,25 @@ export async function replayDiff(
     )
   console.log(summaryOf(compared, diffs.length - compared.length))
   const changed = compared.filter(({ changes }) => changes.length > 0).length
-  return changed * 1000 > mostChanged * compared.length ? 1 : 0
+  const isCoarse = judge === undefined && meanDrift(compared) >= coarseNats
+  return changed * 1000 > mostChanged * compared.length || isCoarse ? 1 : 0
+}
+
+/** The mean for each token; `NaN`: none was compared. */
+function meanDrift(diffs: readonly TurnDiff[]): number {
+  const drifts = diffs.flatMap(({ drift }) => drift ?? [])
+  const sum = (read: (drift: Drift) => number) => drifts.reduce((total, drift) => total + read(drift), 0)
+  return sum(({ nats }) => nats) / sum(({ tokens }) => tokens)
+}
+
+function driftText(nats: number): string {
+  const meaning =
+    nats < 0.001
+      ? 'the same weights'
+      : nats < coarseNats
+        ? 'other weights, of a fine quantization'
+        : 'coarse weights, or another model'
+  return `next tokens differ by ${nats.toFixed(3)} nats: ${meaning}`
 }
 
 /** Another model of the server, or another server by its URL. */
@@ -100,6 +124,7 @@ function summaryOf(diffs: readonly TurnDiff[], failed: number): string {
     ...(verdicts.length > 0
       ? [`other words, judged: ${verdicts.map((verdict) => `${verdict} ${judged(verdict)}`).join(', ')}`]
       : []),
+    ...(Number.isNaN(meanDrift(diffs)) ? [] : [driftText(meanDrift(diffs))]),
     ...(failed > 0 ? [`${failed} not compared: the server did not answer them`] : []),
     `tokens: ${sum(({ before }) => before.outputTokens)}, then ${sum(({ after }) => after.outputTokens)}`,
     `time: ${seconds(sum(({ before }) => before.ms))}, then ${seconds(sum(({ after }) => after.ms))}`,

@@ -8,7 +8,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { writeCoarse } from '../../../bench/sessions/coarse-copy.ts'
 import { createDragoman } from '../../../src/app/create-dragoman.ts'
+import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 
 const program = join(import.meta.dirname, '../../../dist/cli/program.js')
 /** As a template whose roles, calls and results the model was not trained with. */
@@ -38,6 +40,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dragoman-diff-'))
   const chatTemplate = join(folder, 'broken.jinja')
   await writeFile(chatTemplate, brokenTemplate)
+  const coarse = join(folder, 'coarse.gguf')
+  await writeCoarse(coarse, { from: builtinModel.path, bits: 2 })
   const tiny = { engine: 'llama', source: 'builtin:dragoman-tiny.gguf' } as const
   dragoman = await createDragoman({
     config: {
@@ -46,6 +50,7 @@ beforeAll(async () => {
       models: [
         { id: 'tiny', ...tiny },
         { id: 'broken', ...tiny, chatTemplate },
+        { id: 'coarse', ...tiny, source: coarse },
       ],
     },
   })
@@ -73,8 +78,14 @@ async function diffAgainst(model: string, more: readonly string[] = [], server =
 
 test('fifty captured turns are the same on the same model', async () => {
   const { code, output } = await diffAgainst('tiny')
-  expect(output).toMatch(/^0 of 50 turns changed/m)
+  expect(output).toMatch(/^0 of 50 turns changed.*nats: the same weights/m)
   expect(code).toBe(0)
+})
+
+test('coarse weights are found with fifty captured turns, also where they say the same', async () => {
+  const { code, output } = await diffAgainst('coarse')
+  expect(output).toMatch(/next tokens differ by 0\.\d+ nats: coarse weights/)
+  expect(code).toBe(1)
 })
 
 test('a model with a broken template is found with fifty captured turns', async () => {
