@@ -121,7 +121,7 @@ export class Affinity<Member extends Holder> {
     const previous = known.find(({ key }) => key.isPrevious)
     let found: readonly Member[] | undefined
     const homes = () => {
-      found ??= this.#homesOf(affinityKeys, previous === undefined)
+      found ??= this.#homesOf(affinityKeys)
       return found
     }
     return {
@@ -209,15 +209,14 @@ export class Affinity<Member extends Holder> {
   }
 
   /** Where the conversation belongs, the best first. */
-  #homesOf(keys: readonly AffinityKey[], isFirst: boolean): readonly Member[] {
+  #homesOf(keys: readonly AffinityKey[]): readonly Member[] {
     const root = keys.find(({ isRoot }) => isRoot)
     if (root === undefined) return []
     const groups: Group[] = []
     for (const key of keys) {
       if (key.isGroup) groups.push({ key, share: this.#groups.shareOf(key) })
-      // One that only this conversation has would take the place of its root.
-      if (key.isOpening && this.#openings.timesOf(key) > (isFirst ? 0 : 1))
-        groups.push({ key, share: this.#openings.shareOf(key) })
+      // Also one that no other conversation had here: who sees the document first sends it where all others will.
+      if (key.isOpening) groups.push({ key, share: this.#openings.shareOf(key), isOpening: true })
     }
     return this.#homes.of(root, groups)
   }

@@ -6,7 +6,12 @@ type Server = { readonly isFar: boolean; readonly endpoint: { readonly id: strin
 type Place<Member> = { readonly member: Member; readonly high: number; readonly low: number; readonly logWeight: number }
 
 /** What conversations have in common, and the part of all requests that have it. */
-export type Group = { readonly key: PrefixKey; readonly share: number }
+export type Group = {
+  readonly key: PrefixKey
+  readonly share: number
+  /** It is the beginning of a question, such as a document, that few conversations have, or one. */
+  readonly isOpening?: true
+}
 
 /** How many servers are in question for a conversation. */
 const mostHomes = 4
@@ -16,6 +21,8 @@ const spread = 8
 const farDistance = 1000
 /** The least servers of a group: with fewer, a server that is the first one of several groups has too much to do. */
 const leastSpread = 8
+/** The same for the beginning of a question: closer, or each server reads each document; not so close that its system prompt is read anew. */
+const leastSpreadOfOpening = 3
 
 /**
  * The servers where a conversation belongs, as each process finds out by itself: rendezvous hashing of its beginning over the servers'
@@ -46,7 +53,10 @@ export class Homes<Member extends Server> {
    * the distance from the groups, by weight; all as logarithms.
    */
   of(root: PrefixKey, groups: readonly Group[]): readonly Member[] {
-    const slopes = groups.map(({ key, share }) => ({ key, slope: Math.min(this.size / leastSpread, 1 / (spread * share)) }))
+    const slopes = groups.map(({ key, share, isOpening }) => ({
+      key,
+      slope: Math.min(this.size / (isOpening ? leastSpreadOfOpening : leastSpread), 1 / (spread * share)),
+    }))
     const best: { readonly member: Member; readonly cost: number }[] = []
     let worst = Number.POSITIVE_INFINITY
     for (const place of this.#places) {

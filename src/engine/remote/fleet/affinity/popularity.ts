@@ -23,13 +23,9 @@ export class Popularity {
     this.#current.total += 1
   }
 
-  /** How many requests began so. */
-  timesOf({ low }: PrefixKey): number {
-    return (this.#current.of.get(low) ?? 0) + (this.#last.of.get(low) ?? 0)
-  }
-
   /** Their part of all, from 0 to 1. */
-  shareOf(key: PrefixKey): number {
-    return this.timesOf(key) / Math.max(leastTotal, this.#current.total + this.#last.total)
+  shareOf({ low }: PrefixKey): number {
+    const times = (this.#current.of.get(low) ?? 0) + (this.#last.of.get(low) ?? 0)
+    return times / Math.max(leastTotal, this.#current.total + this.#last.total)
   }
 }
