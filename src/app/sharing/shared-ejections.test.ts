@@ -36,6 +36,23 @@ test('a process that ejects everything, as one without a network does, tells of 
   expect(heard.at(-1)).toBe('next')
 })
 
+test('while the way to other processes is broken, ejections are told to nobody and fail nothing; later ones are told', async () => {
+  const join = startPrimary()
+  const { primary } = join()
+  let isBroken = true
+  const publish: typeof primary.publish = (...message) =>
+    isBroken ? Promise.reject(new Error('the database is away')) : primary.publish(...message)
+  const [here, there] = [new SharedEjections(shareOver(join().primary)), new SharedEjections(shareOver({ ...primary, publish }))]
+  const heard: string[] = []
+  here.of('one')?.listen((url) => heard.push(url))
+  there.of('one')?.ejected('a', 'unreachable')
+  await vi.advanceTimersByTimeAsync(1000)
+  isBroken = false
+  there.of('one')?.ejected('b', 'unreachable')
+  await vi.advanceTimersByTimeAsync(10)
+  expect(heard).toEqual(['b'])
+})
+
 test('one process tells nobody', () => {
   expect(new SharedEjections().of('one')).toBeUndefined()
 })
