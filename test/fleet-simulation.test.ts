@@ -76,6 +76,12 @@ test(`with half of them on one system prompt, sixteen processes find at least 92
   expect(simulateFleet({ ...fleet, pods: 16, hottest: 0.5 }).ofIdeal).toBeGreaterThanOrEqual(0.92)
 })
 
+test('of what forty replicas have, eight processes find at least 89 % while half of them take a tenth of the replicas for gone', () => {
+  const { ofIdeal, requests } = simulateFleet({ ...forty, pods: 8, unseen: 0.1 })
+  expect(ofIdeal).toBeGreaterThanOrEqual(0.89)
+  expect(requests).toBeLessThanOrEqual(2.1)
+})
+
 describe('in three zones, processes whose clients stay', () => {
   const inZones = { ...fleet, pods: 6, keepsClients: true as const }
   const zonesOf = (...parts: readonly number[]) => parts.map((part) => (part * fleet.replicas) / 40)

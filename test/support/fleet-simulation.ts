@@ -17,6 +17,8 @@ export type FleetWorkload = {
   readonly pods?: number
   /** How many of the replicas are in each zone. Processes are in the zones by turns. Absent: all is in one zone. */
   readonly zones?: readonly number[]
+  /** The part of the replicas that every other process takes for gone. */
+  readonly unseen?: number
   /** Each process serves the clients that it has. */
   readonly keepsClients?: true
   /** How often all processes hear of each replica's load. Absent: never. */
@@ -82,7 +84,7 @@ type Conversation = {
 export function simulateFleet(workload: FleetWorkload): FleetMeasure {
   const { replicas, conversations, turns, churn = 0, hottest = 0.1, documents } = workload
   const { systemTokens = [500, 3500], thinkMs = 30_000, turnsOfConversation = 6, cacheTokens = 200_000 } = workload
-  const { pods: podCount = 1, ownSystemTokens = 0 } = workload
+  const { pods: podCount = 1, ownSystemTokens = 0, unseen = 0 } = workload
   const random = createRandom(workload.seed)
   const exponential = (mean: number) => -mean * Math.log(1 - random())
   const ids = Array.from({ length: replicas }, (_, index) => `http://replica-${index}:8000/v1`)
@@ -92,7 +94,9 @@ export function simulateFleet(workload: FleetWorkload): FleetMeasure {
     { length: podCount },
     (_, pod) =>
       new Pool<PoolEndpoint>(
-        ids.map((id, index) => ({ id, weight: 1, ...(zoneOfReplica[index] !== pod % zones.length && { isFar: true as const }) })),
+        ids
+          .map((id, index) => ({ id, weight: 1, ...(zoneOfReplica[index] !== pod % zones.length && { isFar: true as const }) }))
+          .filter((_, index) => pod % 2 === 0 || index >= unseen * replicas),
         { breaker: { random }, ...(workload.affinity !== undefined && { affinity: workload.affinity }) },
       ),
   )
