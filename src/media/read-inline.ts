@@ -15,7 +15,12 @@ const maxPercentChars = 1024 * 1024
 export async function readBase64(base64: string, item: MediaItem, limits: MediaLimits): Promise<FoundBytes> {
   refuseSize(sizeOfBase64(base64), item, limits)
   const bytes = await decodeBase64(base64)
-  if (bytes === undefined) throw invalid(item.at, 'is not valid base64: encode the bytes again')
+  if (bytes === undefined) {
+    const why = /\s/.test(base64)
+      ? 'has white space or line breaks in its base64: leave them out'
+      : 'is not valid base64: encode the bytes again'
+    throw invalid(item.at, why)
+  }
   return isStandardBase64(base64) ? { bytes, base64 } : { bytes }
 }
 

@@ -73,7 +73,7 @@ describe('is refused by its place, with the reason:', () => {
   test.each<[string, MediaReference, MediaKind, RegExp]>([
     ['nothing', base64(Buffer.alloc(0)), 'image', /is empty/],
     ['what is not base64', { type: 'base64', base64: 'AA#=' }, 'image', /not valid base64/],
-    ['white space', { type: 'base64', base64: 'AAAA\nAAAA' }, 'image', /not valid base64/],
+    ['white space', { type: 'base64', base64: 'AAAA\nAAAA' }, 'image', /has white space or line breaks/],
     ['padding in the middle', { type: 'base64', base64: 'AA==AAAA' }, 'image', /not valid base64/],
     ['a missing character', { type: 'base64', base64: 'AAAAA' }, 'image', /not valid base64/],
     ['a data URL with a long head', dataUrl(`image/png${';a=b'.repeat(250)};base64,AAAA`), 'image', /not a data: URL/],
