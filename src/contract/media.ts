@@ -81,6 +81,8 @@ export interface MediaConverter {
   image(media: MediaBytes, form: ImageForm, signal: AbortSignal): Promise<MediaBytes>
   /** As WAV with one channel. */
   audio(media: MediaBytes, signal: AbortSignal): Promise<MediaBytes>
+  /** As `audio`, for a long recording, of which no copy is kept. */
+  recording(media: MediaBytes, signal: AbortSignal): Promise<Uint8Array>
   document(media: MediaBytes, form: DocumentForm, signal: AbortSignal): Promise<ConvertedDocument>
   /** Pictures of a video, in order: two for each second, or fewer, spread evenly, for a long one. */
   frames(media: MediaBytes, signal: AbortSignal): Promise<readonly MediaBytes[]>

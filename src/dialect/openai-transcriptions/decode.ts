@@ -48,7 +48,7 @@ export function decodeSpeechForm({ file, ...fields }: SpeechForm, { id, task }: 
   if (format === 'srt' || format === 'vtt') throw withTimes(format)
   const stream = wire.stream === 'true'
   if (stream && format === 'verbose_json') throw refusal('stream', 'true has no verbose_json: send response_format json or text')
-  const { pieces, durationMs } = windowsOf(Buffer.from(file.bytes))
+  const { pieces, durationMs } = windowsOf(Buffer.from(file.bytes.buffer, file.bytes.byteOffset, file.bytes.length))
   const { language, prompt } = wire
   const request = (piece: Buffer, index: number): GenerationRequest => ({
     ...plainRequest,
@@ -70,7 +70,7 @@ export function decodeSpeechForm({ file, ...fields }: SpeechForm, { id, task }: 
     sampling: { temperature: Number(wire.temperature ?? 0) },
     reasoning: { enabled: false, isWish: true },
   })
-  const [first, ...rest] = pieces.map(request)
+  const [first, ...rest] = Array.from(pieces, request)
   if (first === undefined) throw new Error('a recording has no pieces')
   return {
     requests: [first, ...rest],

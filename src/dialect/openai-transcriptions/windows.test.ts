@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { silence, wav } from '../../../test/support/pictures.ts'
-import { windowsOf } from './windows.ts'
+import { windowsOf as windows } from './windows.ts'
 
 const samplesOf = (piece: Buffer) => piece.subarray(44)
 const secondsOf = (piece: Buffer) => samplesOf(piece).length / 2 / 16_000
+
+const windowsOf = (bytes: Buffer) => ({ ...windows(bytes), pieces: [...windows(bytes).pieces] })
 
 describe('a recording', () => {
   test.each([5, 30])('of %i seconds is one piece, as it is', (seconds) => {

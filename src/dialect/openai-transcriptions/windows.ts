@@ -1,7 +1,7 @@
 import { readWav, type Wav, writeWav } from '../../base/wav.ts'
 
-/** A recording to transcribe, in pieces that a model hears one by one. */
-export type Windows = { readonly pieces: readonly Buffer[]; readonly durationMs?: number }
+/** A recording to transcribe, in pieces that a model hears one by one; each is made when it is taken. */
+export type Windows = { readonly pieces: Iterable<Buffer>; readonly durationMs?: number }
 
 const longestSeconds = 30
 /** A piece ends at the quietest moment of its last seconds, so that no word is cut. */
@@ -20,14 +20,20 @@ export function windowsOf(bytes: Buffer): Windows {
   const durationMs = (frames / framesPerSecond) * 1000
   const longest = longestSeconds * framesPerSecond
   if (frames <= longest) return { pieces: [bytes], durationMs }
-  const pieces: Buffer[] = []
+  return { pieces: piecesOf(found, { frames, longest }), durationMs }
+}
+
+function* piecesOf(
+  wav: Wav,
+  { frames, longest }: { readonly frames: number; readonly longest: number },
+): Generator<Buffer, void, void> {
+  const { samples, frameBytes, framesPerSecond } = wav
   for (let start = 0; start < frames; ) {
     const isLast = frames - start <= longest
-    const end = isLast ? frames : quietestIn(found, start + longest - soughtSeconds * framesPerSecond, start + longest)
-    pieces.push(writeWav(samples.subarray(start * frameBytes, end * frameBytes), found))
+    const end = isLast ? frames : quietestIn(wav, start + longest - soughtSeconds * framesPerSecond, start + longest)
+    yield writeWav(samples.subarray(start * frameBytes, end * frameBytes), wav)
     start = end
   }
-  return { pieces, durationMs }
 }
 
 /** The frame in the middle of the quietest moment between two frames. */

@@ -10,6 +10,7 @@ const converter: MediaConverter = {
   isTurned: () => false,
   image: async () => bytes('AAAA', 'image/png'),
   audio: async () => bytes('CCCC', 'audio/wav'),
+  recording: async () => new Uint8Array(),
   document: async (_, { filename }) => [`text of ${filename}`],
   frames: async () => [bytes('AAAA', 'image/png'), bytes('BBBB', 'image/png')],
 }

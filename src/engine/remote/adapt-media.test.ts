@@ -18,6 +18,7 @@ const converter: MediaConverter = {
   isTurned: ({ base64 }) => base64 === 'VFVSTg==',
   image: async (_, { maxEdge }) => ({ ...png, ...(maxEdge !== undefined && { width: maxEdge }) }),
   audio: async () => bytes('CCCC', 'audio/wav'),
+  recording: async () => new Uint8Array(),
   frames: async () => [png, bytes('BBBB', 'image/png')],
 }
 

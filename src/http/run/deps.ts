@@ -61,7 +61,7 @@ export type Generating = AnswerDeps & {
   /** Seals reasoning that clients keep and send back. */
   readonly sealerOf: SealerOf
   /** Converts recordings that are transcribed; absent: ffmpeg is not configured. */
-  readonly recordings?: Pick<MediaConverter, 'audio'>
+  readonly recordings?: Pick<MediaConverter, 'recording'>
 }
 
 /** The models of this server, and how they come and go. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { imageDimensionsFromData } from 'image-dimensions'
+import { Queue } from '../../base/queue.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { MediaBytes, MediaConverter } from '../../contract/media.ts'
 import { fileAsText } from '../../documents/as-message.ts'
@@ -27,8 +28,9 @@ const headChars = 256 * 1024
 /** Converts with sharp, where it is installed, with ffmpeg, where it is configured, and reads documents itself. */
 export function createMediaConverter(options: ConverterOptions): MediaConverter {
   const { maxPixels } = options
-  const results = new RecentResults(maxAtOnce, charsOf)
-  const documents = new RecentResults<ReadDocument<DrawnPicture>>(documentsAtOnce, charsOfDocument)
+  const queue = new Queue(maxAtOnce)
+  const results = new RecentResults(queue, charsOf)
+  const documents = new RecentResults<ReadDocument<DrawnPicture>>(new Queue(documentsAtOnce), charsOfDocument)
   const hasImages = hasSharp()
   return {
     hasImages,
@@ -47,6 +49,10 @@ export function createMediaConverter(options: ConverterOptions): MediaConverter 
       const program = ffmpegOf(options, audioAdvice(media))
       const make = async () => [bytesOf(await toWav(media, program, signal), 'audio/wav')]
       return only(await results.get(`${media.sha256} audio`, make, signal))
+    },
+    async recording(media, signal) {
+      const program = ffmpegOf(options, audioAdvice(media))
+      return queue.run(signal, () => toWav(media, program, signal))
     },
     async document(media, { filename, sees }, signal) {
       const key = `${media.sha256} ${sees ? 'pictures' : 'text'}`

@@ -1,19 +1,19 @@
 import { LruMap } from '../../base/lru-map.ts'
-import { Queue } from '../../base/queue.ts'
+import type { Queue } from '../../base/queue.ts'
 
 const maxChars = 64 * 1024 * 1024
 
 /**
- * The results of recent conversions, so that a picture in a conversation is converted once and not with each turn. Also limits concurrent
- * conversions.
+ * The results of recent conversions, so that a picture in a conversation is converted once and not with each turn. In a queue that
+ * limits concurrent conversions.
  */
 export class RecentResults<Result extends object> {
   readonly #queue: Queue
   readonly #results: LruMap<string, Result>
 
   /** `sizeOf`: the characters of a result. */
-  constructor(maxAtOnce: number, sizeOf: (result: Result) => number) {
-    this.#queue = new Queue(maxAtOnce)
+  constructor(queue: Queue, sizeOf: (result: Result) => number) {
+    this.#queue = queue
     this.#results = new LruMap({ max: maxChars, sizeOf })
   }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { llamaServerBinary } from '../../support/llama/llama-server.ts'
 import { writeRandomProjector } from '../../support/llama/random-projector.ts'
 import { hasSenses } from '../../support/llama/senses.ts'
@@ -103,6 +103,22 @@ describe.skipIf(engines.length === 0).each(engines)('speech on the engine $engin
     expect(long.usage).toMatchObject({ type: 'tokens' })
     const tokensOf = ({ usage }: typeof long) => (usage?.type === 'tokens' ? usage.input_tokens : 0)
     expect(tokensOf(long)).toBeGreaterThan(tokensOf(short))
+  })
+
+  test('that nobody waits for any more is not heard to its end', async () => {
+    const busy = () => app.metric('dragoman_slots_busy{model="hearing"}')
+    const file = await toFile(wav(900), 'a.wav', { type: 'audio/wav' })
+    const gone = new AbortController()
+    const startedMs = performance.now()
+    const stream = await client.audio.transcriptions.create({ model: 'hearing', file, stream: true }, { signal: gone.signal })
+    await stream[Symbol.asyncIterator]().next()
+    const pieceMs = performance.now() - startedMs
+    expect(await busy()).toBeGreaterThan(0)
+    gone.abort()
+    // All of its pieces would take ten times as long.
+    await until(async () => (await busy()) === 0, 2 * pieceMs)
+    await new Promise((resolve) => setTimeout(resolve, pieceMs / 2))
+    expect(await busy()).toBe(0)
   })
 
   test.skipIf(ffmpegProgram === undefined).each([

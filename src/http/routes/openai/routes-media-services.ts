@@ -94,9 +94,9 @@ async function asWav({ media, recordings }: RouteDeps, { request, reply }: Excha
   const source = { type: 'base64', base64: Buffer.from(file.bytes).toString('base64'), mediaType: file.mediaType } as const
   try {
     const held = await media.read([{ kind: 'audio', source, at: ['file'] }], { principal: callerOf(request), signal })
-    const wav = await recordings.audio(held.media[0] as MediaBytes, signal).finally(() => held.release())
-    if (request.bodyShare?.grow(wav.sizeBytes) === false) throw noRoom()
-    return { ...file, mediaType: wav.mediaType, bytes: Buffer.from(wav.base64, 'base64') }
+    const bytes = await recordings.recording(held.media[0] as MediaBytes, signal).finally(() => held.release())
+    if (request.bodyShare?.grow(bytes.length) === false) throw noRoom()
+    return { ...file, mediaType: 'audio/wav', bytes }
   } catch (thrown) {
     const error = AppError.from(thrown)
     if (error.at !== undefined || error.level !== 'info') throw error.inWordsOf(formatPath)
