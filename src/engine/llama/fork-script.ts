@@ -22,32 +22,35 @@ export function forkScript(name: 'worker' | 'probe', { args, enginePath, isTried
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: [
       ...(extension === '.ts' ? ['--import', 'tsx'] : []),
-      ...(enginePath === undefined ? [] : importLlamaFrom(enginePath)),
-      ...(isTried ? ['--import', toUrl(skipTrial)] : []),
+      ...(enginePath === undefined ? [] : ['--import', importLlamaFrom(enginePath)]),
+      ...(isTried ? ['--import', skipTrial] : []),
     ],
   })
 }
 
-/** Node's arguments to import node-llama-cpp and koffi from this folder, from any file of the process. */
-function importLlamaFrom(folder: string): string[] {
+/** Programs that begin with Node's module, which lacks `registerHooks` before Node.js 22.15. */
+const withModule = (program: string) => toUrl(`import module from 'node:module'\n${program}`)
+
+/** A program with which node-llama-cpp and koffi are imported from this folder, from any file of the process. */
+function importLlamaFrom(folder: string): string {
   const parent = new URL('package.json', `file://${encodeURI(folder.replaceAll('\\', '/'))}/`).href
   const names = JSON.stringify(llamaPackages)
-  const hooks = `export const resolve = (specifier, context, next) =>
+  const resolve = `(specifier, context, next) =>
     next(specifier, ${names}.includes(specifier) ? { ...context, parentURL: ${JSON.stringify(parent)} } : context)`
-  const program = `import { register } from 'node:module'\nregister(${JSON.stringify(toUrl(hooks))})`
-  return ['--import', toUrl(program)]
+  const older = JSON.stringify(toUrl(`export const resolve = ${resolve}`))
+  return withModule(`if (module.registerHooks) module.registerHooks({ resolve: ${resolve} })
+else module.register(${older})`)
 }
 
 /**
- * A program that replaces node-llama-cpp's trial, which takes a third of a second at each start. Before Node.js 22.15, which cannot
- * replace a module in its own thread, the trial stays.
+ * A program that replaces node-llama-cpp's trial, which takes a third of a second at each start. An older Node.js, which cannot replace
+ * a module in its own thread, keeps the trial.
  */
-const skipTrial = `import module from 'node:module'
-const source = 'export const testBindingBinary = () => Promise.resolve(true)'
+const skipTrial = withModule(`const source = 'export const testBindingBinary = () => Promise.resolve(true)'
 module.registerHooks?.({
   load: (url, context, next) =>
     url.endsWith('/testBindingBinary.js') ? { format: 'module', source, shortCircuit: true } : next(url, context),
-})`
+})`)
 
 function toUrl(program: string): string {
   return `data:text/javascript,${encodeURIComponent(program)}`
