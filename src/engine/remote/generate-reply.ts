@@ -16,7 +16,7 @@ import type { ReplicaAttempt } from './fleet/attempts/movable-attempt.ts'
 import { type AttemptResult, type ReplicaTask, type RetryDeps, tryReplicas } from './fleet/attempts/try-replicas.ts'
 import { type ReplyFacts, replyFacts } from './fleet/attempts/watch-attempt.ts'
 import type { Progress } from './fleet/retry/retry-rule.ts'
-import type { OwnPrompts } from './own-prompts.ts'
+import { isHeld, type OwnPrompts } from './own-prompts.ts'
 import { clientOf } from './servers/call-headers.ts'
 import { type CountedRequest, checkUpstream, type SentRequest } from './servers/check-upstream.ts'
 import { loadRequestHeaders, reportInHeaders } from './servers/load-report.ts'
@@ -223,7 +223,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     // Servers treat a thought or a call at the end of a conversation in different ways; as text it is what the model wrote.
     const goesAsText = this.#isUnread || this.#deps.prompts.canWrite(request, this.#plan.chatTemplate)
     if (reply === undefined || (!isPlain(reply) && !goesAsText)) return undefined
-    if (reply.calls.length > 0 && isHeld(request)) return undefined
+    if (reply.calls.length > 0 && holdsCalls(request)) return undefined
     return continued(request, { ...reply, outputTokens: this.#reader?.outputTokens ?? 0 }, upstream)
   }
 
@@ -286,9 +286,9 @@ function isPlain(reply: ReplySoFar | undefined): boolean {
 }
 
 /** The server holds calls to their schemas, which it could not do in the middle of one. */
-function isHeld({ prompt, toolChoice }: GenerationRequest): boolean {
+function holdsCalls({ prompt, toolChoice }: GenerationRequest): boolean {
   if (prompt.type !== 'chat' || toolChoice.type === 'required') return true
-  return functionTools(prompt.tools).some(({ strict, enforced }) => strict === true || enforced !== undefined)
+  return functionTools(prompt.tools).some(isHeld)
 }
 
 function unfinished({ saidDone }: StreamEnd): UpstreamError {

@@ -172,7 +172,7 @@ describe('a llama-server drops the log-probabilities of text that its parser hol
   const props = { chat_template: template, build_info: 'b1', bos_token: '<s>', eos_token: '</s>' }
   const conversation = [say('user', 'Hi'), { role: 'assistant', parts: [text('Yes?')] }, say('user', 'Go')] as const
   const prompt = { type: 'chat', ...plainChat, messages: conversation } as const
-  const tools = [{ name: 'f', parameters: { type: 'object' } }]
+  const tools = [{ name: 'f', parameters: { type: 'object' } }] as const
 
   test.each([
     ['<s>', '[user]Hi</s>[assistant]Yes?</s>[user]Go</s>[assistant]'],
@@ -189,8 +189,14 @@ describe('a llama-server drops the log-probabilities of text that its parser hol
     },
   )
 
+  test('a chat with tools that asks for them goes as a text, too: the server refuses both together', async () => {
+    const started = await server(props)
+    await answer(engineOver([started]), ask('', { prompt: { ...prompt, tools }, logprobs: { top: 0 } }))
+    expect(started.seen.find(({ body }) => body.stream === true)?.path).toBe('/v1/completions')
+  })
+
   test.each([
-    ['has tools', props, { prompt: { ...prompt, tools }, logprobs: { top: 0 } }],
+    ['has a strict tool', props, { prompt: { ...prompt, tools: [{ ...tools[0], strict: true }] }, logprobs: { top: 0 } }],
     ['asks for none', props, { prompt }],
     ['has an unknown template', { ...props, chat_template: undefined }, { prompt, logprobs: { top: 0 } }],
     [

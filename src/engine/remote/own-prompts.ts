@@ -1,10 +1,10 @@
 import { LruMap } from '../../base/lru-map.ts'
-import { callableTools } from '../../canonical/callable-tools.ts'
+import { callableTools, functionTools } from '../../canonical/callable-tools.ts'
 import { hasMedia } from '../../canonical/parts.ts'
 import type { EngineFacts, RenderRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FormatSettings, OutputFormat } from '../../contract/output-format.ts'
-import type { GenerationRequest, OutputPart } from '../../contract/request.ts'
+import type { FunctionTool, GenerationRequest, OutputPart } from '../../contract/request.ts'
 import { turnEnds, turnHeaders } from '../../model-text/formats/turn-marks.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
 import type { TemplateTokens } from '../../model-text/template/chat-template.ts'
@@ -239,12 +239,18 @@ export class OwnPrompts {
 }
 
 /**
- * Whether the servers would drop some of the log-probabilities that the request asks for, if they parsed the output themselves. With tools,
- * they would also constrain the calls.
+ * Whether the servers would drop some of the log-probabilities that the request asks for, if they parsed the output themselves; with tools
+ * they refuse the request. Only they can hold calls to a schema.
  */
-export function losesTokens({ prompt, logprobs }: OwnRequest, upstreams: readonly Upstream[]): boolean {
-  if (logprobs === undefined || prompt.tools.length > 0 || prompt.otherTools !== undefined || hasMedia(prompt)) return false
+export function losesTokens({ prompt, logprobs, toolChoice }: OwnRequest, upstreams: readonly Upstream[]): boolean {
+  if (logprobs === undefined || prompt.otherTools !== undefined || hasMedia(prompt)) return false
+  if (prompt.tools.length > 0 && (toolChoice?.type === 'required' || functionTools(prompt.tools).some(isHeld))) return false
   return upstreams.length > 0 && upstreams.every(({ profile }) => profile.dropsHeldTokens === true && profile.protocol === 'chat')
+}
+
+/** Its calls are held to the schema. */
+export function isHeld({ strict, enforced }: FunctionTool): boolean {
+  return strict === true || enforced !== undefined
 }
 
 function likeOf({ tools }: RenderRequest['prompt']): 'withTools' | 'withoutTools' {

@@ -267,6 +267,16 @@ describe.skipIf(llamaServerBinary === undefined)(`a configured llama-server${lla
     expect(await reply.json()).toMatchObject({ model: 'm', usage: { completion_tokens: 5 } })
   })
 
+  test.each([
+    ['JSON of a schema', { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } } }],
+    ['any JSON', { response_format: { type: 'json_object' } }],
+    ['log-probabilities', { logprobs: true }],
+    ['log-probabilities of a required call', { logprobs: true, tool_choice: 'required' }],
+  ])('takes tools beside %s, which its server refuses together', async (_, more) => {
+    const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } }]
+    expect((await chat([{ role: 'user', content: 'hi' }], { tools, ignore_eos: false, ...more })).status).toBe(200)
+  })
+
   test('an image for a model without a projector is refused, with its place', async () => {
     const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${blankPng().toString('base64')}` } }
     const reply = await chat([{ role: 'user', content: [{ type: 'text', text: 'see' }, image] }])

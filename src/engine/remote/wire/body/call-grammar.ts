@@ -1,34 +1,48 @@
 import { callableTools, enforcedTools } from '../../../../canonical/callable-tools.ts'
 import { field } from '../../../../contract/field.ts'
-import type { FunctionTool, GenerationRequest, JsonObject } from '../../../../contract/request.ts'
+import type { FunctionTool, GenerationRequest, JsonObject, OutputConstraint } from '../../../../contract/request.ts'
 import type { GrammarRequest } from '../../../../grammar/compile-output.ts'
 import { writtenArguments } from '../../../../model-text/formats/json-calls.ts'
 import type { Profile } from '../../servers/profile.ts'
 
+export type CallRequest = Pick<GenerationRequest, 'prompt' | 'toolChoice' | 'output'> &
+  Partial<Pick<GenerationRequest, 'logprobs'>>
+
 /**
- * Whether our grammar enforces the required call. A llama-server refuses a grammar beside tools, and its own enforcement fails for some
+ * Whether our grammar enforces the required call, or a call or else the JSON that was asked for. A llama-server refuses a grammar and log-probabilities beside tools, and its own enforcement fails for some
  * models. So it gets the tools as a template variable, with the grammar of one call as JSON, provided that it can be trusted with a grammar
  * that only we know.
  */
-export function callsByGrammar(
-  { prompt, toolChoice }: Pick<GenerationRequest, 'prompt' | 'toolChoice'>,
-  profile: Profile,
-): boolean {
+export function callsByGrammar({ prompt, toolChoice, output, logprobs }: CallRequest, profile: Profile): boolean {
   if (profile.takesOurGrammars !== true || profile.gbnf === undefined || prompt.type !== 'chat') return false
   // The prompt shows another format, which the model would follow.
-  if (prompt.toolFormat !== undefined || toolChoice.type !== 'required') return false
+  if (prompt.toolFormat !== undefined || toolChoice.type === 'none') return false
   const tools = callableTools(prompt.tools, toolChoice)
-  return tools.some(({ enforced }) => enforced !== undefined || toolChoice.isRepeated === true)
+  if (toolChoice.type === 'auto') return tools.length > 0 && schemaOf(output) !== undefined
+  return tools.some(({ enforced }) => enforced !== undefined || toolChoice.isRepeated === true || logprobs !== undefined)
 }
 
-/** The grammar of one call. `anyArguments`: for parameters that have no grammar. */
+/** The grammar of one call or, unless one is required, of the JSON that was asked for. `anyArguments`: for parameters that have no grammar. */
 export function callGrammar(
-  { prompt, toolChoice }: GenerationRequest,
+  { prompt, toolChoice, output }: GenerationRequest,
   { anyArguments }: { readonly anyArguments: boolean },
 ): GrammarRequest {
   const tools = prompt.type === 'chat' ? enforcedTools(callableTools(prompt.tools, toolChoice)) : []
-  const schema = { anyOf: tools.map((tool) => callSchema(tool, anyArguments)) }
+  const calls = tools.map((tool) => callSchema(tool, anyArguments))
+  const json = toolChoice.type === 'auto' ? schemaOf(output) : undefined
+  const schema = json === undefined ? { anyOf: calls } : { ...definitionsOf(json), anyOf: [json, ...calls] }
   return { output: { type: 'json-schema', schema, strict: false, name: 'call' }, param: field('prompt', 'tools') }
+}
+
+/** The schema of JSON that was asked for. */
+function schemaOf(output: OutputConstraint): JsonObject | undefined {
+  if (output.type === 'json-object') return { type: 'object' }
+  return output.type === 'json-schema' && typeof output.schema === 'object' ? output.schema : undefined
+}
+
+/** References point to the root of a schema. */
+function definitionsOf({ $defs, definitions }: JsonObject): JsonObject {
+  return { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) }
 }
 
 function callSchema({ name, parameters }: FunctionTool, anyArguments: boolean): JsonObject {

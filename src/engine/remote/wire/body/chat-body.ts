@@ -62,7 +62,8 @@ function callBody(request: GenerationRequest, prompt: ChatPrompt, upstream: Upst
   const tools = callableTools(prompt.tools, request.toolChoice).map((tool) => toWireTool(tool, profile))
   const variables = body.chat_template_kwargs as Readonly<Record<string, unknown>> | undefined
   const constraint = grammar === undefined || profile.gbnf === undefined ? {} : constraintField(profile.gbnf, grammar.grammar)
-  return { path, body: { ...body, chat_template_kwargs: { ...variables, tools }, ...constraint } }
+  const enforced = grammar === undefined || request.output.type === 'text' ? {} : { structured: grammar.enforcement }
+  return { path, body: { ...body, chat_template_kwargs: { ...variables, tools }, ...constraint }, ...enforced }
 }
 
 /** The conversation with the beginning of the answer. */

@@ -27,9 +27,9 @@ const edit: FunctionTool = {
   enforced: parametersOf({ type: 'string', [gbnfKeyword]: 'root ::= "secret" [0-9]+\n' }),
 }
 
-async function bodyOf(kind: ProfileName, toolChoice: ToolChoice) {
+async function bodyOf(kind: ProfileName, toolChoice: ToolChoice, more: Partial<GenerationRequest> = {}) {
   const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [text('hi')] }], tools: [edit] } as const
-  const request: GenerationRequest = { ...plainRequest, id: 'x', model: 'm', prompt, toolChoice, maxOutputTokens: 9 }
+  const request: GenerationRequest = { ...plainRequest, id: 'x', model: 'm', prompt, toolChoice, maxOutputTokens: 9, ...more }
   const grammars = { compile: async (wanted: Parameters<typeof compileOutput>[0]) => compileOutput(wanted) }
   return (await requestBody(request, { profile: profiles[kind], model: 'up' }, grammars)).body
 }
@@ -46,5 +46,38 @@ describe('a schema that only our grammars know', () => {
     const body = await bodyOf('llama-server', { type: 'required' })
     expect(body).toMatchObject({ grammar: expect.stringContaining('secret') })
     expect(JSON.stringify(body)).not.toContain(gbnfKeyword)
+  })
+})
+
+describe('a server that refuses a grammar beside tools', () => {
+  const schema = {
+    type: 'object',
+    $defs: { size: { enum: ['small', 'large'] } },
+    properties: { size: { $ref: '#/$defs/size' } },
+    required: ['size'],
+    additionalProperties: false,
+  }
+  const output = { type: 'json-schema', schema, strict: true } as const
+
+  test('gets the tools in the template, and one grammar of the JSON and the calls', async () => {
+    const body = await bodyOf('llama-server', { type: 'auto' }, { output })
+    expect(body).toMatchObject({ chat_template_kwargs: { tools: [{ function: { name: 'edit' } }] } })
+    expect(body).not.toHaveProperty('tools')
+    for (const part of ['large', 'edit', 'secret']) expect(body.grammar).toContain(part)
+  })
+
+  test('gets the JSON alone where no tool may be called', async () => {
+    const { grammar, ...body } = await bodyOf('llama-server', { type: 'none' }, { output })
+    expect(grammar).toContain('large')
+    expect(grammar).not.toContain('edit')
+    expect(body).not.toHaveProperty('tools')
+  })
+
+  test('gets no tools as a field with log-probabilities of a required call', async () => {
+    const tools = [{ name: 'look' }]
+    const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [text('hi')] }], tools } as const
+    const body = await bodyOf('llama-server', { type: 'required' }, { prompt, logprobs: { top: 2 } })
+    expect(body).toMatchObject({ logprobs: true, grammar: expect.stringContaining('look') })
+    expect(body).not.toHaveProperty('tools')
   })
 })

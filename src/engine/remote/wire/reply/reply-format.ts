@@ -1,8 +1,7 @@
 import type { FormatSettings, OutputFormat } from '../../../../contract/output-format.ts'
-import type { GenerationRequest } from '../../../../contract/request.ts'
 import { recogniseFormat } from '../../../../model-text/model-format.ts'
 import { type Discovery, profileOf } from '../../servers/upstream.ts'
-import { callsByGrammar } from '../body/call-grammar.ts'
+import { type CallRequest, callsByGrammar } from '../body/call-grammar.ts'
 
 /** `withoutCalls`: only the reasoning is read. `byGrammar`: of the call as JSON that our grammar enforces. */
 type Formats = Readonly<Record<'withTools' | 'withoutTools' | 'withoutCalls' | 'byGrammar', OutputFormat>>
@@ -14,17 +13,15 @@ type Formats = Readonly<Record<'withTools' | 'withoutTools' | 'withoutCalls' | '
 export function createReplyFormat(settings: FormatSettings) {
   const { toolFormat, reasoningTags } = settings
   const known = new WeakMap<Discovery, Formats>()
-  const formatOf = (
-    { prompt, toolChoice }: Pick<GenerationRequest, 'prompt' | 'toolChoice'>,
-    discovery: Discovery,
-  ): OutputFormat | undefined => {
+  const formatOf = (request: CallRequest, discovery: Discovery): OutputFormat | undefined => {
+    const { prompt } = request
     if (prompt.type !== 'chat') return undefined
     const formats = known.get(discovery) ?? formatsOf(discovery, settings)
     known.set(discovery, formats)
     // These protocols have blocks for reasoning and calls.
     if (discovery.protocol !== 'chat' && toolFormat === undefined && prompt.toolFormat === undefined)
       return reasoningTags === undefined ? undefined : formats.withoutCalls
-    if (toolChoice.type === 'required' && callsByGrammar({ prompt, toolChoice }, profileOf(discovery))) return formats.byGrammar
+    if (callsByGrammar(request, profileOf(discovery))) return formats.byGrammar
     if (prompt.keepsCallTexts && discovery.protocol === 'chat') return formats.withoutCalls
     if (prompt.toolFormat !== undefined) return { ...formats.withTools, toolFormat: prompt.toolFormat }
     return prompt.tools.length > 0 || prompt.otherTools !== undefined ? formats.withTools : formats.withoutTools
