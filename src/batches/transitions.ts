@@ -7,7 +7,7 @@ import { begun, failed, finalState } from './states.ts'
 
 /** Lines for one call of the store. */
 export const pageLines = 500
-export const pageBytes = 1024 * 1024
+export const pageBytes = 256 * 1024
 
 /** Reads the lines of a batch from its file. It fails with all faults, or its lines wait from then on. */
 export async function readInput(deps: BatchDeps, batch: Batch): Promise<void> {

@@ -7,6 +7,9 @@ import type { SqliteAnswer, SqliteCall, SqliteQuery, SqliteSettings } from './sq
 
 type Waiting = { readonly resolve: (rows: readonly SqliteRow[]) => void; readonly reject: (error: Error) => void }
 
+/** Rows live for the time of a message; V8 would take some 50 MB for them before it reuses any. */
+const resourceLimits = { maxYoungGenerationSizeMb: 6 }
+
 /** A database file in a thread of its own. The thread keeps the process alive only while a query runs. */
 export class SqliteClient {
   readonly #thread: Worker
@@ -24,7 +27,9 @@ export class SqliteClient {
   /** Rejects with the error of opening the file. */
   static async open(settings: SqliteSettings): Promise<SqliteClient> {
     const source = threadSource(threadModule('sqlite-thread', import.meta.url))
-    const client = new SqliteClient(new Worker(source, { eval: true, execArgv: [], env: {}, workerData: settings }))
+    const client = new SqliteClient(
+      new Worker(source, { eval: true, execArgv: [], env: {}, workerData: settings, resourceLimits }),
+    )
     await client.#wait()
     return client
   }
