@@ -31,7 +31,7 @@ type Running = {
 type ModelWork = {
   /** As the lines name the model. */
   readonly name: string
-  load: () => Pick<SchedulerLoad, 'slots' | 'busy' | 'queued'>
+  load: () => Pick<SchedulerLoad, 'slots' | 'backgroundSlots' | 'busy' | 'queued'>
   readonly order: LineOrder
   running: number
   claiming: Promise<void> | undefined
@@ -192,7 +192,7 @@ export class BatchRunner {
   /** Sends lines while there are free slots, and one more, if it suits all slots, which waits for the next behind all others. */
   #pump(work: ModelWork): void {
     if (this.#isClosed) return
-    const { slots, busy, queued } = work.load()
+    const { slots: all, backgroundSlots: slots = all, busy, queued } = work.load()
     const others = Math.max(0, busy + queued - work.running)
     const free = Math.max(0, slots - others)
     while (work.running <= free) {

@@ -66,6 +66,8 @@ export type Adapter = { readonly name: string; readonly scale: number }
 export type EngineFacts = {
   /** Tokens that one request may use, prompt and output together. */
   readonly contextLength?: number
+  /** The requests that its servers compute at the same time, as far as all of them report it. */
+  readonly serverSlots?: number
   readonly trainedContextLength?: number
   /** Token ids are below this. */
   readonly vocabularySize?: number

@@ -13,6 +13,8 @@ export type QueuePosition = { readonly position: number; readonly estimatedWaitM
 export type SchedulerLoad = {
   /** Requests that may run concurrently. */
   readonly slots: number
+  /** Background requests begin only while fewer than this run; absent: `slots`. */
+  readonly backgroundSlots?: number
   readonly busy: number
   /** Requests that have entered but hold no slot. */
   readonly queued: number

@@ -223,3 +223,38 @@ describe('a background request that yields', () => {
     expect(enter(decisions, 'background', 2, yields).effects).toEqual([])
   })
 })
+
+describe('a model with more slots than its server', () => {
+  const open = () => new Decisions({ slots: 20, backgroundSlots: () => 2, maxQueued: 100 })
+  const enter = (decisions: Decisions, lane: Lane, atMs: number) => {
+    const entry = new Entry('caller', '', lane, () => undefined)
+    decisions.enter(entry, atMs)
+    return { entry, effects: decisions.ask(entry, cost(1), atMs) }
+  }
+
+  test('has no more background requests than the server computes, and says so', () => {
+    const decisions = open()
+    const effects = [0, 1, 2].map((atMs) => enter(decisions, 'background', atMs).effects.length)
+    expect(effects).toEqual([1, 1, 0])
+    expect(decisions.load).toMatchObject({ slots: 20, backgroundSlots: 2, busy: 2, queued: 1 })
+  })
+
+  test('begins an interactive request immediately, and asks a background one for its place in the server', () => {
+    const decisions = open()
+    enter(decisions, 'background', 0)
+    const { entry: second } = enter(decisions, 'background', 1)
+    const { entry, effects } = enter(decisions, 'interactive', 2)
+    expect(effects).toEqual([
+      { type: 'grant', entry },
+      { type: 'want', entry: second },
+    ])
+  })
+
+  test('lets a background request begin after eight interactive ones, though the server is full', () => {
+    const decisions = open()
+    for (const atMs of [0, 1]) enter(decisions, 'interactive', atMs)
+    const { entry: waiting } = enter(decisions, 'background', 2)
+    const effects = Array.from({ length: 8 }, (_, index) => enter(decisions, 'interactive', 3 + index).effects)
+    expect(effects.flat().filter(({ entry }) => entry === waiting)).toEqual([{ type: 'grant', entry: waiting }])
+  })
+})

@@ -18,6 +18,11 @@ export type Effect =
 
 type Limits = {
   readonly slots: number
+  /**
+   * Background requests begin only while fewer requests than this run: more would wait in the server behind the model, where others cannot
+   * go first. Absent: `slots`.
+   */
+  backgroundSlots?(): number
   /** Requests that may wait in addition. */
   readonly maxQueued: number
 }
@@ -52,7 +57,10 @@ export class Decisions {
   get load(): SchedulerLoad {
     const lanes = { ...this.#notRunning }
     const queued = lanes.interactive + lanes.background
-    return { slots: this.#limits.slots, busy: this.#busy, queued, lanes, refused: this.#refused }
+    const { slots } = this.#limits
+    const backgroundSlots = this.#backgroundSlots
+    const limited = backgroundSlots < slots && { backgroundSlots }
+    return { slots, ...limited, busy: this.#busy, queued, lanes, refused: this.#refused }
   }
 
   /** No request is here, running or not. */
@@ -85,7 +93,8 @@ export class Decisions {
     entry.state = 'waiting'
     this.#lanes[entry.lane].add(entry, cost)
     const effects = this.#grant(nowMs)
-    const wanted = entry.state === 'waiting' && entry.lane === 'interactive' ? this.#latestThatYields() : undefined
+    const isLate = entry.state === 'waiting' || this.#busy > this.#backgroundSlots
+    const wanted = isLate && entry.lane === 'interactive' ? this.#latestThatYields(effects) : undefined
     return wanted === undefined ? effects : [...effects, { type: 'want', entry: wanted }]
   }
 
@@ -155,15 +164,21 @@ export class Decisions {
     return effects
   }
 
-  /** The background request that loses least by giving up its slot: the last that began. */
-  #latestThatYields(): Entry | undefined {
+  /** The background request that loses least by giving up its slot: the last that began, but none whose turn it is now. */
+  #latestThatYields(now: readonly Effect[]): Entry | undefined {
+    const begun = new Set(now.map(({ entry }) => entry))
     const able = [...this.#present].filter(
-      ({ state, lane, onWanted }) => state === 'running' && lane === 'background' && onWanted !== undefined,
+      (one) => one.state === 'running' && one.lane === 'background' && one.onWanted !== undefined && !begun.has(one),
     )
     return able.reduce<Entry | undefined>(
       (latest, one) => (latest !== undefined && latest.grantedAtMs > one.grantedAtMs ? latest : one),
       undefined,
     )
+  }
+
+  get #backgroundSlots(): number {
+    const { slots, backgroundSlots } = this.#limits
+    return Math.min(slots, backgroundSlots?.() ?? slots)
   }
 
   #next(): Entry | undefined {
@@ -176,6 +191,7 @@ export class Decisions {
       this.#sinceBackground += 1
       return interactive.take()
     }
+    if (this.#busy >= this.#backgroundSlots && this.#sinceBackground < interactivePerBackground) return undefined
     this.#sinceBackground = 0
     return background.take()
   }

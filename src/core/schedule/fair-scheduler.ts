@@ -1,6 +1,6 @@
 import { ChurnMap } from '../../base/churn.ts'
 import { Waiters } from '../../base/waiters.ts'
-import type { Engine } from '../../contract/engine.ts'
+import type { Engine, EngineFacts } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { Lane, OnQueued, Scheduler, SchedulerLoad, SchedulerRequest, Ticket } from '../../contract/scheduler.ts'
 import { Decisions, type Effect } from './decisions.ts'
@@ -10,7 +10,7 @@ export type FairSchedulerOptions = {
   readonly slots: number
   /** How many requests may wait in addition to those running. */
   readonly maxQueued: number
-  readonly engine: Pick<Engine, 'ensureReady'>
+  readonly engine: Pick<Engine, 'ensureReady'> & { readonly facts?: Pick<EngineFacts, 'serverSlots'> }
   /** Milliseconds of a monotonic clock. */
   now?(): number
   /** Called when a request gets a slot, with its time of waiting. */
@@ -31,7 +31,8 @@ export class FairScheduler implements Scheduler {
 
   constructor(options: FairSchedulerOptions) {
     this.#options = options
-    this.#decisions = new Decisions(options)
+    const { slots, engine } = options
+    this.#decisions = new Decisions({ ...options, backgroundSlots: () => engine.facts?.serverSlots ?? slots })
     this.#now = options.now ?? (() => performance.now())
   }
 

@@ -9,10 +9,12 @@ export function factsOf(
   const upstreams = replicas?.upstreams ?? []
   const lengths = upstreams.flatMap(({ contextLength }) => contextLength ?? [])
   const contextLength = configuredLength ?? (lengths.length === 0 ? undefined : Math.max(...lengths))
+  const slots = upstreams.flatMap((upstream) => upstream.slots ?? [])
   const media = upstreams.flatMap(({ modalities }) => modalities ?? [])
   const chatTemplate = replicas?.discovery?.chatTemplate
   return {
     ...(contextLength !== undefined && { contextLength }),
+    ...(slots.length > 0 && slots.length === upstreams.length && { serverSlots: slots.reduce((sum, count) => sum + count, 0) }),
     ...(chatTemplate !== undefined && { chatTemplate }),
     ...(media.length > 0 && {
       modalities: {

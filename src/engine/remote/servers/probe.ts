@@ -81,6 +81,7 @@ export async function probeServer(
     model,
     contextLength: options.contextLength ?? findContextLength(entry, props),
     outputLength: outputLengthOf(entry),
+    ...(isLength(props?.total_slots) && { slots: props.total_slots }),
     chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
     ...(tokens !== undefined && { tokens }),
     thinkingSwitch: thinking?.thinkingSwitch,

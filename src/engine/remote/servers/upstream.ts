@@ -20,6 +20,8 @@ export type Discovery = {
   readonly model: string
   readonly contextLength: number | undefined
   readonly outputLength: number | undefined
+  /** The requests that the server computes at the same time. Absent if it does not report them. */
+  readonly slots?: number
   readonly chatTemplate: string | undefined
   /** For its template. Absent if the server does not report them. */
   readonly tokens?: SpecialTokens
@@ -49,6 +51,8 @@ export type Upstream = {
   readonly contextLength?: number
   /** The most tokens of one output. Absent if the server does not report it. */
   readonly outputLength?: number
+  /** The requests that it computes at the same time. Absent if it does not report them. */
+  readonly slots?: number
   /** Absent if the server does not report them. */
   readonly modalities?: Modalities
 }
@@ -90,7 +94,7 @@ export function underTemplate(discovery: Discovery, prompt: Prompt): Discovery {
 
 /** The abilities of a server, according to its discovery. */
 export function upstreamOf(discovery: Discovery): Upstream {
-  const { model, thinkingSwitch, isThinkingOff, contextLength, outputLength, modalities } = discovery
+  const { model, thinkingSwitch, isThinkingOff, contextLength, outputLength, slots, modalities } = discovery
   return {
     profile: profileOf(discovery),
     model,
@@ -98,6 +102,7 @@ export function upstreamOf(discovery: Discovery): Upstream {
     ...(isThinkingOff === true && { isThinkingOff }),
     ...(contextLength !== undefined && { contextLength }),
     ...(outputLength !== undefined && { outputLength }),
+    ...(slots !== undefined && { slots }),
     ...(modalities !== undefined && { modalities }),
   }
 }
