@@ -134,6 +134,37 @@ test('requests of every protocol are recorded; those that their caller does not 
   await collector.close()
 })
 
+test('each line of a batch has a trace of its own, from the batch that it names to the server that answers', async () => {
+  const collector = await startCollector()
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.url)
+  const behind = await scripted()
+  const endpoints = [{ url: `${behind.url}/v1` }]
+  const models = [{ engine: 'remote', id: 'chained', endpoints, upstreamModel: 'scripted', load: 'start' }]
+  const { url } = await start({ models: models as never, storage: {} })
+  const requests = ['a', 'b'].map((custom_id) => ({ custom_id, params: { ...chat('chained'), max_tokens: 9 } }))
+  const { id } = (await (await post(`${url}/v1/messages/batches`, { requests })).json()) as { readonly id: string }
+  await vi.waitUntil(async () => (await (await fetch(`${url}/v1/messages/batches/${id}`)).text()).includes('"ended"'), 20_000)
+  await Promise.all(apps.splice(0).map((app) => app.close()))
+  const spans = collector.spans()
+  const lines = spans.filter(({ attributes }) => attributes.some(({ key }) => key === 'dragoman.batch.id'))
+  expect(lines.map(({ name, kind, parentSpanId }) => [name, kind, parentSpanId])).toEqual([
+    ['chat chained', 2, undefined],
+    ['chat chained', 2, undefined],
+  ])
+  for (const { spanId, traceId, attributes } of lines) {
+    expect(attributes).toContainEqual({ key: 'dragoman.batch.id', value: { stringValue: id } })
+    const attempt = spans.find(({ parentSpanId }) => parentSpanId === spanId)
+    const answer = spans.find(({ parentSpanId }) => parentSpanId === attempt?.spanId)
+    expect([attempt, answer].map((span) => span && [span.name, span.kind, span.traceId])).toEqual([
+      ['chat scripted', 3, traceId],
+      ['chat scripted', 2, traceId],
+    ])
+  }
+  expect(new Set(lines.map(({ traceId }) => traceId)).size).toBe(2)
+  expect(collector.bodies.join()).not.toContain('plover')
+  await collector.close()
+})
+
 test.each(['away', 'refusing'])(
   'a collector that is %s fails no request, and the log says once that traces are lost',
   async (kind) => {
