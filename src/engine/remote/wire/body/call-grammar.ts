@@ -9,9 +9,9 @@ export type CallRequest = Pick<GenerationRequest, 'prompt' | 'toolChoice' | 'out
   Partial<Pick<GenerationRequest, 'logprobs'>>
 
 /**
- * Whether our grammar enforces the required call, or a call or else the JSON that was asked for. A llama-server refuses a grammar and log-probabilities beside tools, and its own enforcement fails for some
- * models. So it gets the tools as a template variable, with the grammar of one call as JSON, provided that it can be trusted with a grammar
- * that only we know.
+ * Whether our grammar enforces the required call, or a call or else the JSON that was asked for. A llama-server refuses a grammar and
+ * log-probabilities beside tools, and its own enforcement fails for some models. So it gets the tools as a template variable, with the
+ * grammar of one call as JSON, provided that it can be trusted with a grammar that only we know.
  */
 export function callsByGrammar({ prompt, toolChoice, output, logprobs }: CallRequest, profile: Profile): boolean {
   if (profile.takesOurGrammars !== true || profile.gbnf === undefined || prompt.type !== 'chat') return false
@@ -28,9 +28,9 @@ export function callGrammar(
   { anyArguments }: { readonly anyArguments: boolean },
 ): GrammarRequest {
   const tools = prompt.type === 'chat' ? enforcedTools(callableTools(prompt.tools, toolChoice)) : []
-  const calls = tools.map((tool) => callSchema(tool, anyArguments))
+  const calls = tools.map((tool, index) => callSchema(tool, { id: `call-${index}`, anyArguments }))
   const json = toolChoice.type === 'auto' ? schemaOf(output) : undefined
-  const schema = json === undefined ? { anyOf: calls } : { ...definitionsOf(json), anyOf: [json, ...calls] }
+  const schema = { anyOf: json === undefined ? calls : [{ $id: 'answer', ...json }, ...calls] }
   return { output: { type: 'json-schema', schema, strict: false, name: 'call' }, param: field('prompt', 'tools') }
 }
 
@@ -40,17 +40,18 @@ function schemaOf(output: OutputConstraint): JsonObject | undefined {
   return output.type === 'json-schema' && typeof output.schema === 'object' ? output.schema : undefined
 }
 
-/** References point to the root of a schema. */
-function definitionsOf({ $defs, definitions }: JsonObject): JsonObject {
-  return { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) }
-}
-
-function callSchema({ name, parameters }: FunctionTool, anyArguments: boolean): JsonObject {
-  // A reference would point to another place of the larger schema.
-  const isOpen = anyArguments || parameters === undefined || JSON.stringify(parameters).includes('"$ref"')
+/** `id`: references in the parameters are to their own root, not to that of the larger schema. */
+function callSchema(
+  { name, parameters }: FunctionTool,
+  { id, anyArguments }: { readonly id: string; readonly anyArguments: boolean },
+): JsonObject {
+  const isOpen = anyArguments || parameters === undefined
   return {
     type: 'object',
-    properties: { name: { const: name }, arguments: isOpen ? { type: 'object' } : writtenArguments({ parameters }) },
+    properties: {
+      name: { const: name },
+      arguments: isOpen ? { type: 'object' } : { $id: id, ...writtenArguments({ parameters }) },
+    },
     required: ['name', 'arguments'],
     additionalProperties: false,
   }

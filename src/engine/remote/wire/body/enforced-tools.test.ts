@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createMatcher } from '../../../../../test/support/llama/gbnf-matcher.ts'
 import { text } from '../../../../../test/support/parts.ts'
 import {
   type FunctionTool,
@@ -64,6 +65,34 @@ describe('a server that refuses a grammar beside tools', () => {
     expect(body).toMatchObject({ chat_template_kwargs: { tools: [{ function: { name: 'edit' } }] } })
     expect(body).not.toHaveProperty('tools')
     for (const part of ['large', 'edit', 'secret']) expect(body.grammar).toContain(part)
+  })
+
+  test('gets references to the roots and the definitions of schemas that are parts of the grammar', async () => {
+    const tree = {
+      type: 'object',
+      properties: { branches: { type: 'array', items: { $ref: '#' } } },
+      required: ['branches'],
+      additionalProperties: false,
+    }
+    const colours = {
+      type: 'object',
+      $defs: { colour: { enum: ['red', 'blue'] } },
+      properties: { colour: { $ref: '#/$defs/colour' } },
+      required: ['colour'],
+    }
+    const tools = [{ name: 'paint', parameters: colours }]
+    const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [text('hi')] }], tools } as const
+    const { grammar } = await bodyOf(
+      'llama-server',
+      { type: 'auto' },
+      { prompt, output: { type: 'json-schema', schema: tree, strict: true } },
+    )
+    const matcher = createMatcher(String(grammar))
+    const accepts = (value: unknown) => matcher.matches(JSON.stringify(value))
+    expect(accepts({ branches: [{ branches: [] }] })).toBe(true)
+    expect(accepts({ name: 'paint', arguments: { colour: 'red' } })).toBe(true)
+    expect(accepts({ name: 'paint', arguments: { colour: 'green' } })).toBe(false)
+    expect(accepts({ branches: [{ name: 'paint', arguments: { colour: 'red' } }] })).toBe(false)
   })
 
   test('gets the JSON alone where no tool may be called', async () => {
