@@ -47,7 +47,7 @@ const scenarios: readonly Scenario[] = [
   },
   { name: 'truncated', chunks: ['It is a', ' long'], finish: 'length' },
   { name: 'truncated call', chunks: ['<tool_call>{"name": "weather", "arguments": {"ci'], finish: 'length', tool: 'function' },
-  // A reply with a call is one that no other server can continue.
+  // A reply with a call is one that a server whose template is not known cannot continue.
   { name: 'error in mid-stream', chunks: ['I look.', call('Oslo'), ' Wait.'], failAfter: 2, tool: 'function', differs: true },
   { name: 'cancelled', chunks: ['Good', ' morning', '.'], isCancelled: true },
   { name: 'refused', chunks: [], upstream: refusal },
@@ -57,18 +57,19 @@ const chatTemplate = fileURLToPath(new URL('../src/dialect/openai-chat/__fixture
 
 const fake = () => createFakeEngine({ script: 'from-request', chatTemplate })
 
-async function remote(engine: Engine): Promise<Engine> {
+async function remote(engine: Engine, profile?: 'openai'): Promise<Engine> {
   const upstream = createTestServer({ engine })
   closing.push(() => upstream.drain(0))
   const url = `http://127.0.0.1:${await upstream.listen()}/v1`
   const endpoints = [{ url, weight: 1, apiKey: secretKey }]
-  return createRemoteEngine({ id: 'm', endpoints, connections: 16, log: pino({ level: 'silent' }), contextLength: 100_000 })
+  const options = { id: 'm', endpoints, connections: 16, log: pino({ level: 'silent' }), contextLength: 100_000 }
+  return createRemoteEngine({ ...options, ...(profile && { profile }) })
 }
 
-const create: Readonly<Record<string, () => Promise<Engine> | Engine>> = {
+const create: Readonly<Record<string, (scenario: Scenario) => Promise<Engine> | Engine>> = {
   fake,
   llama: () => scriptedLlama(chatTemplate),
-  remote: () => remote(fake()),
+  remote: ({ failAfter }) => remote(fake(), failAfter === undefined ? undefined : 'openai'),
 }
 
 type Server = ReturnType<typeof createTestServer>
@@ -93,12 +94,13 @@ async function open(creating: Promise<Engine> | Engine, cancelsAfter?: number): 
 }
 
 /** A server over each engine, whose model says what the scenario says. */
-async function serversFor({ upstream, isCancelled, failAfter }: Scenario): Promise<readonly (readonly [string, Server])[]> {
+async function serversFor(scenario: Scenario): Promise<readonly (readonly [string, Server])[]> {
+  const { upstream, isCancelled, failAfter } = scenario
   if (upstream !== undefined) return [['remote', await open(remote(playingEngine(upstream)))]]
   return Promise.all(
     Object.entries(create).map(async ([name, make]) => {
-      if (isCancelled === true || failAfter !== undefined) return [name, await open(make(), isCancelled && 2)] as const
-      const server = shared.get(name) ?? open(make())
+      if (isCancelled === true || failAfter !== undefined) return [name, await open(make(scenario), isCancelled && 2)] as const
+      const server = shared.get(name) ?? open(make(scenario))
       shared.set(name, server)
       return [name, await server] as const
     }),
