@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { writeWav } from '../../../src/base/wav.ts'
-import { encodeGguf } from '../llama/gguf-writer.ts'
+import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { listenOnLoopback } from '../upstream/loopback.ts'
 import { type RunningApp, startApp, until } from './app.ts'
 import { createJudge, type Got, type OpenapiDocument, type OpenapiOperation, operationsOf } from './openapi-judge.ts'
@@ -55,8 +56,8 @@ export function statusOf({ name, operation }: DescribedCall): number {
 const chatTemplate = fileURLToPath(new URL('../../../src/dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
 const model = 'org/fake'
 const silence = writeWav(Buffer.alloc(0), { frameBytes: 2, framesPerSecond: 24_000 })
-/** A file without a tensor, for downloads. */
-const gguf = encodeGguf(new Map([['general.architecture', { type: 'string', value: 'llama' }]]), [])
+/** For downloads: what is fetched by name may be loaded, too. */
+const gguf = readFileSync(builtinModel.path)
 
 /** A server with all routes, whose models are scripted or behind another server on loopback, and calls of each route. */
 export async function openDescribed({ hasOther = true } = {}) {
