@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeCoarse } from '../../../bench/sessions/coarse-copy.ts'
 import { createDragoman } from '../../../src/app/create-dragoman.ts'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
+import { roundsOf } from '../../support/process/soak-length.ts'
 
 const program = join(import.meta.dirname, '../../../dist/cli/program.js')
 /** As a template whose roles, calls and results the model was not trained with. */
@@ -32,6 +33,9 @@ const questions = [
   'I am in %. Thanks!',
 ]
 const cities = ['Oslo', 'Paris', 'Rome', 'Madrid', 'Berlin', 'Vienna', 'Lisbon', 'Prague', 'Warsaw', 'Athens']
+/** Fifty at full length. */
+const turns = cities.slice(0, roundsOf(3, 10)).flatMap((city) => questions.map((question) => question.replace('%', city)))
+const count = turns.length
 
 let folder: string
 let dragoman: Awaited<ReturnType<typeof createDragoman>>
@@ -55,7 +59,6 @@ beforeAll(async () => {
     },
   })
   url = await dragoman.listen()
-  const turns = cities.flatMap((city) => questions.map((question) => question.replace('%', city)))
   for (const [index, content] of turns.entries()) {
     const body = { model: 'tiny', messages: [{ role: 'user', content }], tools, max_tokens: 40, stream: true }
     await writeFile(
@@ -76,21 +79,21 @@ async function diffAgainst(model: string, more: readonly string[] = [], server =
   return { code: 'code' in rest ? rest.code : 0, output: stdout }
 }
 
-test('fifty captured turns are the same on the same model', async () => {
+test('captured turns are the same on the same model', async () => {
   const { code, output } = await diffAgainst('tiny')
-  expect(output).toMatch(/^0 of 50 turns changed.*nats: the same weights/m)
+  expect(output).toMatch(new RegExp(`^0 of ${count} turns changed.*nats: the same weights`, 'm'))
   expect(code).toBe(0)
 })
 
-test('coarse weights are found with fifty captured turns, also where they say the same', async () => {
+test('coarse weights are found with fifty captured turns, or fewer, also where they say the same', async () => {
   const { code, output } = await diffAgainst('coarse')
   expect(output).toMatch(/next tokens differ by 0\.\d+ nats: coarse weights/)
   expect(code).toBe(1)
 })
 
-test('a model with a broken template is found with fifty captured turns', async () => {
+test('a model with a broken template is found with fifty captured turns, or fewer', async () => {
   const { code, output } = await diffAgainst('broken')
-  expect(Number(/^(\d+) of 50 turns changed/m.exec(output)?.[1])).toBeGreaterThan(10)
+  expect(Number(/^(\d+) of \d+ turns changed/m.exec(output)?.[1])).toBeGreaterThan(count / 5)
   expect(output).toMatch(/: calls: get_weather/)
   expect(code).toBe(1)
 })
@@ -108,12 +111,17 @@ test('a judge finds answers of other words worse', async () => {
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  expect(await diffAgainst('other', [], own)).toMatchObject({ code: 0, output: expect.stringMatching(/^0 of 50 turns changed/m) })
+  expect(await diffAgainst('other', [], own)).toMatchObject({
+    code: 0,
+    output: expect.stringContaining(`0 of ${count} turns changed`),
+  })
   const judged = await diffAgainst('other', ['--judge', own], own)
   server.close()
   expect(judged.output).toMatch(/: worse: "?A good answer\..* became /)
   expect(judged).toMatchObject({
     code: 1,
-    output: expect.stringMatching(/^50 of 50 turns changed \(worse 50\).*judged: worse 50/m),
+    output: expect.stringMatching(
+      new RegExp(`^${count} of ${count} turns changed \\(worse ${count}\\).*judged: worse ${count}`, 'm'),
+    ),
   })
 })

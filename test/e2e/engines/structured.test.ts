@@ -99,7 +99,7 @@ describe('output constraints under random weights', () => {
   }, async () => {
     const counts = { full: 0, validated: 0, partial: 0, refused: 0, invalid: 0, cut: 0 }
     const wrong: string[] = []
-    const count = roundsOf(100, 300)
+    const count = roundsOf(50, 300)
     for (const sample of samples(count)) {
       const { status, structured, choices, error } = await ask({ seed: 1, ...bySchema(sample.schema) })
       if (status !== 200) {
@@ -243,7 +243,7 @@ describe.each(['random', 'elements', 'counted'])('required calls under random we
 
   test('are valid, also two choices of them, whole and in streams', async () => {
     let several = 0
-    for (let seed = 0; seed < roundsOf(2, 3); seed++) {
+    for (let seed = 0; seed < roundsOf(1, 3); seed++) {
       for (const tool_choice of ['required', named]) {
         const { choices } = await ask({ ...forced, tool_choice, seed, n: 2 })
         expect(choices).toHaveLength(2)
