@@ -5,7 +5,7 @@ import type { Side, Turn } from './turn.ts'
 /** How far the next tokens of two models are apart: the divergence in nats, summed over tokens that follow the same text. */
 export type Drift = { readonly nats: number; readonly tokens: number }
 
-/** From here on, weights are coarser, or others: four bits stay below it, two do not. */
+/** From here on, weights count as coarse. A small model may get there with four bits, a larger one with fewer. */
 export const coarseNats = 0.05
 
 type Position = { readonly token: string; readonly top: ReadonlyMap<string, number> }

@@ -17,8 +17,7 @@ const driftTurns = 50
 
 /**
  * Sends captured conversations to the server and to another model or server, and prints where the answers differ in more than words.
- * Returns the exit code: 1 if
- * more than one of a hundred does, or if the model expects other next tokens and no judge has read its words.
+ * Returns the exit code: 1 if more than one of a hundred does, or if the model expects other next tokens and no judge has read its words.
  */
 export async function replayDiff(
   server: ServerAddress,
