@@ -39,10 +39,19 @@ function longest(text: string): string {
   return text.slice(0, length)
 }
 
+const mostMs = 200
+
+/** The least of three times, if the first is too long: other processes slow a processor down, and never speed it up. */
+async function costOf(text: string): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let time = 0; time < 3 && least >= mostMs; time++) least = Math.min(least, await cpuMsOf(() => read(text)))
+  return least
+}
+
 describe('no block that is read as Markdown takes more than 200 ms', () => {
   const heads = ['', '> ']
   const check = async (text: string) => {
-    for (const head of heads) expect(await cpuMsOf(() => read(longest(head + text)))).toBeLessThan(200)
+    for (const head of heads) expect(await costOf(longest(head + text))).toBeLessThan(mostMs)
   }
   test.each(units)('such as of many %j', (unit) => check(unit.repeat(8000 / unit.length)))
 
