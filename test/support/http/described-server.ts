@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { writeWav } from '../../../src/base/wav.ts'
-import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
+import { encodeGguf } from '../llama/gguf-writer.ts'
 import { listenOnLoopback } from '../upstream/loopback.ts'
 import { type RunningApp, startApp, until } from './app.ts'
 import { createJudge, type Got, type OpenapiDocument, type OpenapiOperation, operationsOf } from './openapi-judge.ts'
@@ -56,13 +55,16 @@ export function statusOf({ name, operation }: DescribedCall): number {
 const chatTemplate = fileURLToPath(new URL('../../../src/dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
 const model = 'org/fake'
 const silence = writeWav(Buffer.alloc(0), { frameBytes: 2, framesPerSecond: 24_000 })
-/** For downloads: what is fetched by name may be loaded, too. */
-const gguf = readFileSync(builtinModel.path)
+/** A file without a tensor, for downloads. */
+const gguf = encodeGguf(new Map([['general.architecture', { type: 'string', value: 'llama' }]]), [])
 
 /** A server with all routes, whose models are scripted or behind another server on loopback, and calls of each route. */
 export async function openDescribed({ hasOther = true } = {}) {
   const other = await listenOnLoopback(({ url = '' }, response) => {
-    if (url.startsWith('/api/models/')) response.end(JSON.stringify([{ type: 'file', path: 'x-Q4_K_M.gguf', size: gguf.length }]))
+    // Those of the catalogue are not there: a load of the file fails.
+    if (url.startsWith('/api/models/') && !url.includes('OWNER/REPO')) response.writeHead(404).end()
+    else if (url.startsWith('/api/models/'))
+      response.end(JSON.stringify([{ type: 'file', path: 'x-Q4_K_M.gguf', size: gguf.length }]))
     else if (url.endsWith('.gguf')) response.setHeader('content-length', gguf.length).end(gguf)
     else if (url.includes('/audio/speech')) response.setHeader('content-type', 'audio/wav').end(silence)
     else response.setHeader('content-type', 'application/json').end(JSON.stringify({ text: 'Good morning.', data: [] }))
