@@ -142,7 +142,7 @@ function describe(known: Described | undefined, path: string, schemas: Schemas):
 
 function replies(known: Described | undefined, id: string, schemas: Schemas): Json {
   if (known === undefined) return {}
-  const { reply, stream, statuses = [200] } = known
+  const { reply, stream, statuses = [200], emptyStatus } = known
   const content = {
     ...(reply !== undefined && contentOf(reply, (schema) => schemas.refTo(schema, `${id}Reply`))),
     ...(stream !== undefined && {
@@ -151,7 +151,8 @@ function replies(known: Described | undefined, id: string, schemas: Schemas): Js
     }),
   }
   const answer = { description: known.title, ...(Object.keys(content).length > 0 && { content }) }
-  return Object.fromEntries(statuses.map((status) => [status, answer]))
+  const empty = emptyStatus !== undefined && { [emptyStatus]: { description: known.title } }
+  return { ...Object.fromEntries(statuses.map((status) => [status, answer])), ...empty }
 }
 
 function contentOf(reply: Reply, refTo: (schema: z.ZodType) => Json): Json {

@@ -150,7 +150,7 @@ export const own: Chapter = {
       body: { name: 'McpMessage', schema: mcpMessage },
       reply: anyObject,
       stream: sse(anyObject),
-      statuses: [200, 202],
+      emptyStatus: 202,
       example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
     },
     'GET /docs': { title: 'This description as a page', reply: { types: ['text/html'] } },

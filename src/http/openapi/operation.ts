@@ -34,6 +34,8 @@ export type Operation = {
   readonly reply?: Reply
   /** Absent: 200. */
   readonly statuses?: readonly number[]
+  /** The status of replies without a body. */
+  readonly emptyStatus?: number
   readonly stream?: Stream
   /** An example body, which tests send; in it, the id `MODEL` names a model, `FILE` a file of requests. */
   readonly example?: object
