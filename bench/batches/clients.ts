@@ -87,10 +87,7 @@ async function main(): Promise<void> {
     { id: 'fake', engine: 'fake', script: 'from-request', slots: clients },
     { id: 'llama', engine: 'llama', source: 'builtin:dragoman-tiny.gguf', slots: clients, contextLength: 512, threads: 1 },
   ]
-  const server = await startDragoman(models, {
-    execArgv: process.env.HB_FLAGS?.split(' ') ?? [],
-    ...(process.env.HB_CHECKOUT && { checkout: process.env.HB_CHECKOUT }),
-  })
+  const server = await startDragoman(models)
   const loads = await startLoads(1)
   for (const name of names) {
     const setting = settings[name]
