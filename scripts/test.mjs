@@ -1,5 +1,6 @@
 // npm test [-- ARGS]: lint, types, unit and end-to-end tests, the quick checks first. Arguments go to vitest, whose closing line is
 // printed last; `--project` chooses other tests than these.
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { ensureBuilt, ensureInstalled } from './bootstrap.mjs'
 import { root, run, say } from './commands.mjs'
@@ -12,10 +13,11 @@ await ensureBuilt()
 const args = process.argv.slice(2)
 const projects = args.some((arg) => arg.startsWith('--project')) ? [] : ['--project', 'unit', '--project', 'e2e']
 const runTool = ([tool, ...toolArgs]) => run(process.execPath, [join(root, 'node_modules', tool), ...toolArgs])
-// Two threads: each more checks again what it shares with the others.
+// As many threads as processors, four at most: each checks again what it shares with the others.
+const checkers = String(Math.min(4, availableParallelism()))
 const checks = [
   ['@biomejs/biome/bin/biome', 'ci'],
-  ['typescript/bin/tsc', '--checkers', '2'],
+  ['typescript/bin/tsc', '--checkers', checkers],
   ['typescript/bin/tsc', '-p', 'web'],
 ]
 // Together: each has one processor busy.
