@@ -1,6 +1,6 @@
 import { listAt, numberAt, textAt } from './probe/read.ts'
 import { sendAsk } from './send.ts'
-import type { Side, Turn } from './turn.ts'
+import { answerLimitMs, type Side, type Turn } from './turn.ts'
 
 /** How far the next tokens of two models are apart: the divergence in nats, summed over tokens that follow the same text. */
 export type Drift = { readonly nats: number; readonly tokens: number }
@@ -11,7 +11,6 @@ export const coarseNats = 0.05
 type Position = { readonly token: string; readonly top: ReadonlyMap<string, number> }
 
 const maxTokens = 16
-const limitMs = 300_000
 
 /**
  * Compares what two models expect after the same text: the first tokens of both answers, up to the first that differs. The drift is 0 for
@@ -46,7 +45,7 @@ async function positionsOf({ path, body }: Turn, { address, model }: Side): Prom
   const { stream_options: _, max_completion_tokens: __, ...rest } = body
   const repeatable = { stream: false, temperature: 0, seed: 1, n: 1, max_tokens: maxTokens, logprobs: true, top_logprobs: 5 }
   const asked = { ...rest, ...repeatable, ...(model !== undefined && { model }) }
-  const { json } = await sendAsk(address, { path, body: asked }, { limitMs })
+  const { json } = await sendAsk(address, { path, body: asked }, { limitMs: answerLimitMs })
   const positions = listAt(json, 'choices.0.logprobs.content').map((entry) => ({
     token: textAt(entry, 'token') ?? '',
     top: new Map(listAt(entry, 'top_logprobs').map((top) => [textAt(top, 'token') ?? '', numberAt(top, 'logprob') ?? 0])),

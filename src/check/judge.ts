@@ -3,12 +3,11 @@ import { AppError } from '../contract/errors.ts'
 import { type Answer, answerIn } from './compare.ts'
 import { at } from './probe/read.ts'
 import { sendAsk } from './send.ts'
-import type { Side, Turn } from './turn.ts'
+import { answerLimitMs, type Side, type Turn } from './turn.ts'
 
 /** How the second of two answers is for its user, compared with the first. */
 export type Judgement = 'alike' | 'better' | 'worse'
 
-const limitMs = 300_000
 /** The end of a conversation that a judge reads, in characters. */
 const mostContext = 16_000
 
@@ -57,7 +56,9 @@ async function ask({ body }: Turn, [a, b]: readonly [Answer, Answer], { address,
     { role: 'user', content },
   ]
   const asked = { ...(model !== undefined && { model }), messages, temperature: 0, response_format: format }
-  const { text, failure } = answerIn(await sendAsk(address, { path: '/v1/chat/completions', body: asked }, { limitMs }))
+  const { text, failure } = answerIn(
+    await sendAsk(address, { path: '/v1/chat/completions', body: asked }, { limitMs: answerLimitMs }),
+  )
   if (failure !== undefined) throw new AppError('engine-failed', `the judge at ${address.url} does not answer: ${failure}`)
   const better = at(parseJson(text), 'better')
   return better === 'A' || better === 'B' || better === 'neither' ? better : undefined

@@ -4,7 +4,7 @@ import { type Drift, driftOf } from './drift.ts'
 import { type Judgement, judge } from './judge.ts'
 import { short } from './probe/row.ts'
 import { sendAsk } from './send.ts'
-import type { Side, Turn } from './turn.ts'
+import { answerLimitMs, type Side, type Turn } from './turn.ts'
 
 export type TurnDiff = {
   readonly before: Answer
@@ -30,8 +30,6 @@ const comparable = /^\/(v1\/(chat\/completions|messages|responses)|api\/chat)(\?
 export const isComparable = (path: string, body: unknown): body is Record<string, unknown> =>
   comparable.test(path) && isObject(body)
 
-const limitMs = 300_000
-
 /** Sends one turn to both sides and compares the answers. */
 export async function diffTurn(turn: Turn, sides: Sides): Promise<TurnDiff> {
   const [before, after] = [await answerTo(turn, sides.before), await answerTo(turn, sides.after)]
@@ -52,5 +50,5 @@ export async function answerTo({ path, body }: Turn, { address, model }: Side): 
     ? { options: { ...(isObject(body.options) && body.options), temperature: 0, seed: 1 } }
     : { temperature: 0, ...(path.includes('chat') && { seed: 1 }) }
   const asked = { ...rest, stream: false, ...repeatable, ...(model !== undefined && { model }) }
-  return answerIn(await sendAsk(address, { path, body: asked }, { limitMs }))
+  return answerIn(await sendAsk(address, { path, body: asked }, { limitMs: answerLimitMs }))
 }

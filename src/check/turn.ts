@@ -5,3 +5,6 @@ export type Turn = { readonly path: string; readonly body: Readonly<Record<strin
 
 /** Where a turn is sent; without a model, to the one that it names. */
 export type Side = { readonly address: Address; readonly model?: string }
+
+/** How long a model may take for its answer: it may have to be loaded. */
+export const answerLimitMs = 300_000
