@@ -21,8 +21,8 @@ const replySchema = z.union([
 ]) as z.ZodType<ReadDocument<DrawnPicture>>
 
 /**
- * The text of a document, for models that see with pictures of pages, or why it has none. All but plain text is read in a process of its own, whose
- * time and memory are bounded. Rejects with the signal's reason.
+ * The text of a document, with pictures of pages for models that see, or why it has none. All but plain text is read in a separate process,
+ * whose time and memory are bounded. Rejects with the signal's reason.
  */
 export async function convertDocument(
   { base64 }: MediaBytes,
