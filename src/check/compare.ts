@@ -14,6 +14,8 @@ export type Change = { readonly kind: ChangeKind; readonly why: string }
 export type Answer = {
   readonly text: string
   readonly calls: readonly { readonly name: string; readonly input: unknown }[]
+  /** The thoughts before it, if the server shows them. */
+  readonly thoughts?: string
   readonly outputTokens: number
   readonly ms: number
   /** Why there is no answer. */
@@ -23,10 +25,7 @@ export type Answer = {
 export function answerIn(exchange: Exchange): Answer {
   const { json, ms } = exchange
   const blocks = [...listAt(json, 'content'), ...listAt(json, 'output')]
-  const texts = blocks.flatMap((block) => [
-    textAt(block, 'text'),
-    ...listAt(block, 'content').map((part) => textAt(part, 'text')),
-  ])
+  const thoughts = thoughtsIn(json, blocks)
   const others = blocks.flatMap((block) => {
     const type = at(block, 'type')
     if (type === 'tool_use') return [{ name: textAt(block, 'name') ?? '', input: at(block, 'input') }]
@@ -41,12 +40,30 @@ export function answerIn(exchange: Exchange): Answer {
   const chat = callsOf(exchange).map(({ name, arguments: text }) => ({ name, input: parseJson(text) }))
   const problem = unanswered(exchange)
   return {
-    text: chatContent(exchange) || textAt(json, 'message.content') || texts.filter((text) => text !== undefined).join(''),
+    text:
+      chatContent(exchange) ||
+      textAt(json, 'message.content') ||
+      blocks
+        .filter((block) => !isThought(block))
+        .map(textOf)
+        .join(''),
     calls: [...chat, ...others, ...ollama],
+    ...(thoughts !== '' && { thoughts }),
     outputTokens: usageIn(exchange).output ?? 0,
     ms,
     ...(problem !== undefined && problem.outcome !== 'holds' && { failure: messageIn(exchange) ?? problem.why }),
   }
+}
+
+const isThought = (block: unknown) => at(block, 'type') === 'reasoning'
+const textOf = (block: unknown): string =>
+  (textAt(block, 'text') ?? '') +
+  [...listAt(block, 'content'), ...listAt(block, 'summary')].map((part) => textAt(part, 'text') ?? '').join('')
+
+function thoughtsIn(json: unknown, blocks: readonly unknown[]): string {
+  const named = ['choices.0.message.reasoning_content', 'choices.0.message.reasoning', 'message.thinking']
+  const inBlocks = blocks.map((block) => (isThought(block) ? textOf(block) : (textAt(block, 'thinking') ?? '')))
+  return named.map((path) => textAt(json, path)).find((text) => text) ?? inBlocks.join('')
 }
 
 /** The changes from an answer to the one in its place. Nothing is compared with an answer that was not there. */

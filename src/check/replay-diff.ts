@@ -1,7 +1,8 @@
 import { isObject } from '../base/json.ts'
 import { type Answer, answerIn, type Change, changesOf } from './compare.ts'
-import { type Drift, driftOf } from './drift.ts'
+import { type Drift, driftOf, logprobFields, type Position, positionsIn } from './drift.ts'
 import { type Judgement, judge } from './judge.ts'
+import type { Exchange } from './probe/exchange.ts'
 import { short } from './probe/row.ts'
 import { sendAsk } from './send.ts'
 import { answerLimitMs, type Side, type Turn } from './turn.ts'
@@ -31,24 +32,51 @@ export const isComparable = (path: string, body: unknown): body is Record<string
   comparable.test(path) && isObject(body)
 
 /** Sends one turn to both sides and compares the answers. */
-export async function diffTurn(turn: Turn, sides: Sides): Promise<TurnDiff> {
-  const [before, after] = [await answerTo(turn, sides.before), await answerTo(turn, sides.after)]
-  const changes = changesOf(before, after, turn.body)
-  const isAnswered = before.failure === undefined && after.failure === undefined
-  const drift = sides.tellsDrift === true && isAnswered ? await driftOf(turn, sides.before, sides.after) : undefined
-  const diff = { before, after, changes, ...(drift !== undefined && { drift }) }
-  if (sides.judge === undefined || changes.length > 0 || !isAnswered || before.text === after.text) return diff
-  const judged = (await judge(turn, { before, after }, sides.judge)) ?? 'none'
-  const worse = { kind: 'worse' as const, why: `${short(before.text)} became ${short(after.text)}` }
+export async function diffTurn(
+  turn: Turn,
+  { before: first, after: second, judge: wise, tellsDrift = false }: Sides,
+): Promise<TurnDiff> {
+  const [before, after] = [await askOnce(turn, first, tellsDrift), await askOnce(turn, second, tellsDrift)]
+  const changes = changesOf(before.answer, after.answer, turn.body)
+  // After other thoughts, other tokens are expected.
+  const isAlike = before.answer.thoughts === after.answer.thoughts
+  const drift = isAlike ? driftOf(before.positions, after.positions) : undefined
+  const diff = { before: before.answer, after: after.answer, changes, ...(drift !== undefined && { drift }) }
+  if (wise === undefined || changes.length > 0 || isSameOrNone(diff)) return diff
+  const judged = (await judge(turn, diff, wise)) ?? 'none'
+  const worse = { kind: 'worse' as const, why: `${short(diff.before.text)} became ${short(diff.after.text)}` }
   return { ...diff, judged, changes: judged === 'worse' ? [worse] : [] }
 }
 
+const isSameOrNone = ({ before, after }: TurnDiff) =>
+  before.failure !== undefined || after.failure !== undefined || before.text === after.text
+
 /** The answer to a turn: not streamed and with temperature 0, so that chance is not a change. */
-export async function answerTo({ path, body }: Turn, { address, model }: Side): Promise<Answer> {
+export async function answerTo(turn: Turn, side: Side): Promise<Answer> {
+  return (await askOnce(turn, side, false)).answer
+}
+
+/** The answer, with the log-probabilities of its first tokens in the same reply where the server has them. */
+async function askOnce(
+  turn: Turn,
+  side: Side,
+  hasLogprobs: boolean,
+): Promise<{ answer: Answer; positions: readonly Position[] }> {
+  const { path, body } = turn
+  const fields = hasLogprobs ? logprobFields(path, body) : undefined
+  const asked = { ...repeatable(turn, side), ...fields }
+  const reply = await sendAsk(side.address, { path, body: asked }, { limitMs: answerLimitMs })
+  // A server without log-probabilities may refuse the fields.
+  if (fields !== undefined && isRefusal(reply)) return askOnce(turn, side, false)
+  return { answer: answerIn(reply), positions: fields === undefined ? [] : positionsIn(path, reply.json) }
+}
+
+const isRefusal = ({ status }: Exchange) => status === 400 || status === 422 || status === 501
+
+function repeatable({ path, body }: Turn, { model }: Side): object {
   const { stream_options: _, ...rest } = body
-  const repeatable = path.startsWith('/api/')
+  const fields = path.startsWith('/api/')
     ? { options: { ...(isObject(body.options) && body.options), temperature: 0, seed: 1 } }
     : { temperature: 0, ...(path.includes('chat') && { seed: 1 }) }
-  const asked = { ...rest, stream: false, ...repeatable, ...(model !== undefined && { model }) }
-  return answerIn(await sendAsk(address, { path, body: asked }, { limitMs: answerLimitMs }))
+  return { ...rest, stream: false, ...fields, ...(model !== undefined && { model }) }
 }
