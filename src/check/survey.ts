@@ -22,7 +22,8 @@ export async function survey(sender: Sender, options: SurveyOptions): Promise<Se
   if (listed.status === 401 || listed.status === 403)
     throw new AppError(
       'unauthorized',
-      `the server at ${options.url} answers ${listed.status}: ${messageIn(listed) ?? 'give a key'}`,
+      `the server at ${options.url} answers ${listed.status}: ${messageIn(listed) ?? short(listed.text, 80)}; ` +
+        (options.hasKey ? 'it does not accept this key' : 'give its key, as with --key'),
     )
   const cards = listAt(listed.json, 'data')
   const model = options.model ?? textAt(cards[0], 'id')

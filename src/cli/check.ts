@@ -6,7 +6,7 @@ import { htmlOf } from '../check/html.ts'
 export type CheckFlags = {
   readonly model?: string
   readonly vectorModel?: string
-  readonly key?: string
+  readonly key?: string | undefined
   readonly only?: readonly string[]
   readonly json?: boolean
   readonly html?: string
@@ -20,7 +20,7 @@ export async function checkServer(url: string, { key, json = false, html, ...opt
   const onResult = (result: CheckResult) => {
     if (!json && result.outcome === 'finding') console.log(findingLines(result))
   }
-  const report = await check({ url, apiKey: key ?? process.env.DRAGOMAN_API_KEY, onResult, ...options })
+  const report = await check({ url, apiKey: key, onResult, ...options })
   if (json) console.log(JSON.stringify(report, null, 2))
   else console.log(summaryOf(report))
   if (html !== undefined) await writeFile(html, htmlOf(report))

@@ -14,6 +14,7 @@ import { deleteKey, type KeyPlace, listKeys, type NewKeyFlags, newKey } from './
 import { addReplayCommand } from './replay-command.ts'
 import { addRuntimeCommands } from './runtimes/commands.ts'
 import { type LoadFlags, load as loadModel, ps, unload } from './servers/load.ts'
+import { rootOf } from './servers/own-key.ts'
 import { commandName } from './terminal/command-name.ts'
 import { reportServeFailure } from './terminal/console.ts'
 import { addTuneCommand } from './tune/command.ts'
@@ -232,7 +233,7 @@ program
 
 addReplayCommand(program, { defaultUrl: defaultServer, address })
 
-addCheckCommand(program)
+addCheckCommand(program, address({ server: defaultServer }))
 
 const batch = program
   .command('batch')
@@ -382,7 +383,6 @@ async function withKeys(config: string | undefined, work: (keys: KeyPlace) => Pr
   )
 }
 
-function address({ server }: ServerFlags): { url: string; apiKey: string | undefined } {
-  // The base URL of an OpenAI client means the same server.
-  return { url: server.replace(/\/+(v1\/*)?$/, ''), apiKey: process.env.DRAGOMAN_API_KEY }
+function address({ server }: { readonly server: string }): { url: string; apiKey: string | undefined } {
+  return { url: rootOf(server), apiKey: process.env.DRAGOMAN_API_KEY }
 }

@@ -9,7 +9,9 @@ type ReplayFlags = {
   readonly all?: boolean
   readonly against?: string
   readonly diff?: boolean
+  readonly againstKey?: string
   readonly judge?: string
+  readonly judgeKey?: string
   readonly script?: string
 }
 
@@ -21,10 +23,12 @@ export function addReplayCommand(program: Command, { defaultUrl, address }: Serv
     .option('--server <url>', 'the server to send them to', defaultUrl)
     .option('--all', 'also those that their callers were not allowed to make, or left before that was known')
     .option('--against <model>', 'with --diff: another model of the server, or the URL of another server')
+    .option('--against-key <key>', 'the key of that server')
     .option('--diff', 'send conversations to both, and print where the answers differ in more than words')
     .option('--judge <model>', 'with --diff: a model of the server, or the URL of another server, that judges other words')
+    .option('--judge-key <key>', 'the key of that server')
     .option('--script <file>', 'write the answers of the server as a script for `startScripted` of dragoman/testing')
-    .action(async (files: string[], { against, diff = false, judge, script, ...flags }: ReplayFlags) => {
+    .action(async (files: string[], { against, againstKey, diff = false, judge, judgeKey, script, ...flags }: ReplayFlags) => {
       if (script !== undefined) {
         const { writeScript } = await import('./replay-diff.ts')
         process.exitCode = await writeScript(address(flags), files, script)
@@ -38,6 +42,9 @@ export function addReplayCommand(program: Command, { defaultUrl, address }: Serv
         return
       }
       const { replayDiff } = await import('./replay-diff.ts')
-      process.exitCode = await replayDiff(address(flags), files, { against, judge })
+      process.exitCode = await replayDiff(address(flags), files, {
+        against: { name: against, key: againstKey },
+        judge: judge === undefined ? undefined : { name: judge, key: judgeKey },
+      })
     })
 }

@@ -9,6 +9,10 @@ import type { Side, Turn } from '../check/turn.ts'
 import { AppError } from '../contract/errors.ts'
 import { readCaptured } from './replay.ts'
 import { listModels, type ServerAddress } from './servers/client.ts'
+import { ownKey, rootOf } from './servers/own-key.ts'
+
+/** A model of the server, or the URL of another server and its key. */
+type Named = { readonly name: string; readonly key?: string | undefined }
 
 /** The most turns of a thousand that may change without a failure: what chance does to the same model. */
 const mostChanged = 10
@@ -22,7 +26,7 @@ const driftTurns = 50
 export async function replayDiff(
   server: ServerAddress,
   paths: readonly string[],
-  { against, judge }: { readonly against: string; readonly judge?: string | undefined },
+  { against, judge }: { readonly against: Named; readonly judge?: Named | undefined },
 ): Promise<number> {
   const sides: Sides = {
     before: { address: server },
@@ -31,8 +35,7 @@ export async function replayDiff(
   }
   const diffs: TurnDiff[] = []
   for await (const { file, turn } of turnsIn(paths)) {
-    const tellsDrift =
-      diffs.length < driftTurns && diffs.every(({ before, drift }) => before.failure !== undefined || drift !== undefined)
+    const tellsDrift = diffs.filter(({ drift }) => drift !== undefined).length < driftTurns
     const diff = await diffTurn(turn, { ...sides, tellsDrift })
     diffs.push(diff)
     for (const { kind, why } of diff.changes) console.log(printable(`${file}: ${kind}: ${why}`))
@@ -66,10 +69,10 @@ function driftText(nats: number): string {
   return `next tokens differ by ${nats.toFixed(3)} nats: ${meaning}`
 }
 
-/** Another model of the server, or another server by its URL. */
-function sideOf(named: string, server: ServerAddress): Side {
-  if (!/^https?:/.test(named)) return { address: server, model: named }
-  return { address: { url: named.replace(/\/+(v1\/*)?$/, ''), apiKey: server.apiKey } }
+/** Another model of the server, or another server by its URL, which gets its own key only. */
+function sideOf({ name, key }: Named, server: ServerAddress): Side {
+  if (!/^https?:/.test(name)) return { address: server, model: name }
+  return { address: { url: rootOf(name), apiKey: key ?? ownKey(name, server) } }
 }
 
 /** A judge is asked for itself, so a server needs the name of its model: the first that it lists. */

@@ -3,6 +3,7 @@ import { printable } from '../../app/log/printable.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import { catalogue } from '../../registry/names/catalogue.ts'
 import { listModels } from '../servers/client.ts'
+import { rootOf } from '../servers/own-key.ts'
 import { type Candidate, complete, startsLike, type Wanted } from './complete.ts'
 import type { Shell } from './shells.ts'
 
@@ -32,7 +33,7 @@ async function namesOf(
     const { listStored } = await import('../../registry/fetch/stored-models.ts')
     return listStored((await loadConfig()).home).map(({ source }) => ({ value: source, description: 'on this disk' }))
   }
-  const address = { url: server, apiKey: process.env.DRAGOMAN_API_KEY }
+  const address = { url: rootOf(server), apiKey: process.env.DRAGOMAN_API_KEY }
   const cards = await listModels(address, { signal: AbortSignal.timeout(serverTimeoutMs) }).catch(() => [])
   const served = cards.flatMap(({ id, aliases = [] }) => [id, ...aliases.filter((alias) => !alias.includes('*'))])
   const known = catalogue.map(({ shortName, name }) => ({ value: shortName, description: name }))
