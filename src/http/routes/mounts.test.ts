@@ -18,6 +18,7 @@ test.each([
   ['/models?reload=1', '/v1/models?reload=1'],
   ['/reranking', '/v1/rerank'],
   ['/v1/reranking', '/v1/rerank'],
+  ['/v2/rerank', '/v1/rerank'],
   ['/api/v0/chat/completions', '/v1/chat/completions'],
   ['/v1/v1/messages', '/v1/messages'],
   ['/v1/v1/messages/count_tokens?beta=true', '/v1/messages/count_tokens?beta=true'],
@@ -50,7 +51,7 @@ test.each([
     ['/chat/completions', '/v1/openai/v1/chat/completions', '/api/inference/chat/completions', '/api/v0/chat/completions'],
   ],
   ['/v1/files', ['/v1/openai/v1/files']],
-  ['/v1/rerank', ['/rerank', '/reranking', '/v1/reranking']],
+  ['/v1/rerank', ['/rerank', '/reranking', '/v1/reranking', '/v2/rerank']],
   ['/api/inference/status', ['/v1/status']],
   ['/health', []],
 ])('the other paths of %s are those that mean it: %j', (path, others) => {

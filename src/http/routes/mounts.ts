@@ -64,6 +64,8 @@ const mounts: readonly Mount[] = [
   },
   { at: '/reranking', of: '/v1/rerank', paths: [''] },
   { at: '/v1/reranking', of: '/v1/rerank', paths: [''] },
+  // Cohere's SDKs.
+  { at: '/v2/rerank', of: '/v1/rerank', paths: [''] },
 ]
 
 /** The URL of the route that a URL means, and the protocol whose path the client wrote. */
