@@ -35,8 +35,8 @@ type ModelWork = {
   readonly order: LineOrder
   running: number
   claiming: Promise<void> | undefined
-  /** The last claim: its number of lines, when it was made, and how many lines were wanted then. */
-  claimed: { readonly lines: number; readonly atMs: number; readonly wanted: number }
+  /** The last claim: when it was made, how many lines were wanted then, and how many have ended since. */
+  claimed: { readonly atMs: number; readonly wanted: number; ended: number }
 }
 
 /** Runs the batches of the store, beside other processes that do so. */
@@ -172,7 +172,7 @@ export class BatchRunner {
             order: new LineOrder(),
             running: 0,
             claiming: undefined,
-            claimed: { lines: 0, atMs: 0, wanted: 0 },
+            claimed: { atMs: 0, wanted: 0, ended: 0 },
           })
         else work.load = load
       }
@@ -227,8 +227,8 @@ export class BatchRunner {
           untilMs: wallClock() + leaseMs,
         })
         work.order.add(lines)
-        work.claimed = { lines: lines.length, atMs: nowMs, wanted }
         if (lines.length === 0) continue
+        work.claimed = { atMs: nowMs, wanted, ended: 0 }
         queueMicrotask(() => this.#pump(work))
         break
       }
@@ -275,6 +275,7 @@ export class BatchRunner {
       await this.#giveBack(line, line.attempts, wallClock() + roundMs)
     } finally {
       work.running -= 1
+      work.claimed.ended += 1
       work.order.ended(line)
       this.#running.delete(line)
       this.#pump(work)
@@ -353,9 +354,9 @@ export class BatchRunner {
   }
 }
 
-/** The lines that run in `aheadMs` at the pace since the last claim; at least four for each slot. */
-function linesAhead({ lines, atMs }: ModelWork['claimed'], nowMs: number, slots: number): number {
-  const atThisPace = Math.round((lines / Math.max(1, nowMs - atMs)) * aheadMs)
+/** The lines that end in `aheadMs` at the pace since the last claim; at least four for each slot. */
+function linesAhead({ ended, atMs }: ModelWork['claimed'], nowMs: number, slots: number): number {
+  const atThisPace = Math.round((ended / Math.max(1, nowMs - atMs)) * aheadMs)
   return Math.max(slots * 4, Math.min(mostAhead, atThisPace))
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../test/support/http/app.ts'
 import { openTestStore } from '../../test/support/test-store.ts'
@@ -254,6 +255,19 @@ describe('a line of a batch', () => {
     expect((await ended(await run(bodies))).counts).toMatchObject({ succeeded: 3 })
     expect(lookups).toBeGreaterThan(4)
   }, 30_000)
+
+  test('is left to other processes while this one has enough of them to run', async () => {
+    const send = ({ signal, onRead }: SentLine) => {
+      setTimeout(onRead, 1)
+      return new Promise<never>((_, reject) => signal.addEventListener('abort', reject))
+    }
+    const { run, sent, store } = await open({ send })
+    const { id } = await run(Array.from({ length: 100 }, (_, index) => bodyOf(`${index}`)))
+    await until(() => sent.length > 0)
+    await pause(500)
+    const claim = { model: 'model', runner: 'other', limit: 100, groupings: 1, ready: new Map(), untilMs: Date.now() + 60_000 }
+    expect((await store.claim(id, claim)).length).toBeGreaterThan(85)
+  })
 
   test('runs when its claim was lost, while others of its process still run', async () => {
     let release = () => undefined as unknown
