@@ -21,6 +21,7 @@ import { answerFetch } from './serving/answer-fetch.ts'
 import { createNodeHandler, type NodeHandler } from './serving/node-handler.ts'
 import { openServing } from './serving/open-serving.ts'
 import { Presence } from './sharing/presence.ts'
+import { SharedSlots } from './sharing/shared-slots.ts'
 import { openState } from './state/open-state.ts'
 import { version } from './version.ts'
 import { openWatching } from './watching/open-watching.ts'
@@ -85,6 +86,7 @@ export async function createApp(
   const watching = await openWatching(config, { log, version, models: set, sharing, state, primary })
   const { cancellations } = watching.forRoutes
   const presence = new Presence(everyone)
+  const serverShares = new SharedSlots(everyone)
   const {
     createScheduler,
     close: closeLimits,
@@ -106,6 +108,7 @@ export async function createApp(
     converter,
     own: parts.models ?? [],
     createScheduler,
+    serverShares,
     fleetObserver: watching.metrics.fleetObserver,
     endRequests: (model) => void cancellations.cancelWhere({ model }, 'unloaded'),
   })
@@ -123,6 +126,7 @@ export async function createApp(
     files,
     models: catalogue,
     metrics: watching.metrics,
+    serverShares,
     server: () => serving.server,
   })
   const serving = openServing(config, {

@@ -9,6 +9,7 @@ import { findPrincipal, type KeyRules } from '../../http/access/auth.ts'
 import { batchWords } from '../../http/run/batches.ts'
 import type { Server } from '../../http/server.ts'
 import { answerInjected } from '../serving/answer-fetch.ts'
+import type { SharedSlots } from '../sharing/shared-slots.ts'
 import type { State } from '../state/open-state.ts'
 
 type Parts = {
@@ -18,6 +19,7 @@ type Parts = {
   readonly files: FileStore | undefined
   readonly models: Catalogue
   readonly metrics: { batchRequestEnded: BatchDeps['onEnded']; batchRequestsLeft: BatchDeps['onLeft'] }
+  readonly serverShares: Pick<SharedSlots, 'look'>
   /** What answers the lines. */
   server(): Server
 }
@@ -25,7 +27,7 @@ type Parts = {
 /** The batches of a server that has a place for them. */
 export function openBatches(
   config: LoadedConfig,
-  { log, live, store, files, models, metrics, server }: Parts,
+  { log, live, store, files, models, metrics, serverShares, server }: Parts,
 ): Batches | undefined {
   if (store === undefined || files === undefined) return undefined
   return new Batches({
@@ -38,7 +40,10 @@ export function openBatches(
     maxLineBytes: config.server.bodyLimitBytes,
     wallClock: Date.now,
     onEnded: metrics.batchRequestEnded,
-    onLeft: metrics.batchRequestsLeft,
+    onLeft: (count) => {
+      metrics.batchRequestsLeft(count)
+      serverShares.look(count > 0)
+    },
     onFailure: (err, what) => log.warn({ err }, what),
   })
 }

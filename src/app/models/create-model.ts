@@ -17,6 +17,7 @@ import type { CreateScheduler } from '../keys/key-limits.ts'
 import type { Drains } from '../sharing/drains.ts'
 import type { SharedChecks } from '../sharing/shared-checks.ts'
 import type { SharedEjections } from '../sharing/shared-ejections.ts'
+import type { SharedSlots } from '../sharing/shared-slots.ts'
 import { createFileEngine } from './create-file-engine.ts'
 import type { LocateFiles } from './create-llama-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
@@ -62,6 +63,7 @@ type ModelFactory = {
   readonly drains: Drains
   readonly checks: SharedChecks
   readonly ejections: SharedEjections
+  readonly serverShares: Pick<SharedSlots, 'of'>
   readonly templates: Pick<TemplateStore, 'read'> & TemplateFiles
   readonly senses: Senses
   /** Names sessions to routers. */
@@ -77,7 +79,7 @@ export function createModel(config: ConfiguredModel, factory: ModelFactory): Reg
   const { id, aliases, load, required, standIn, slots, maxQueued } = config
   const waits = { file: false }
   const { engine, follow } = createEngine(config, factory, waits)
-  const scheduler = factory.createScheduler({ id, slots, maxQueued, engine })
+  const scheduler = factory.createScheduler({ id, slots, maxQueued, engine, share: factory.serverShares.of(id) })
   const resident = factory.sharing.add(config, engine)
   warnOfUnusedDefaults({ id, chat: chatDefaultsOf(config.chat), engine }, factory.log)
   return {

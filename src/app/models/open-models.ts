@@ -9,6 +9,7 @@ import type { CreateScheduler } from '../keys/key-limits.ts'
 import { Drains } from '../sharing/drains.ts'
 import { SharedChecks } from '../sharing/shared-checks.ts'
 import { SharedEjections } from '../sharing/shared-ejections.ts'
+import type { SharedSlots } from '../sharing/shared-slots.ts'
 import type { State } from '../state/open-state.ts'
 import { openCatalogue } from './catalogue.ts'
 import { choiceOf } from './create-file-engine.ts'
@@ -29,6 +30,7 @@ type Surroundings = {
   readonly converter: MediaConverter
   readonly own: readonly OwnModel[]
   readonly createScheduler: CreateScheduler
+  readonly serverShares: Pick<SharedSlots, 'of'>
   fleetObserver(model: string): FleetObserver
   endRequests(model: string): void
 }

@@ -250,6 +250,15 @@ describe('a model with more slots than its server', () => {
     ])
   })
 
+  test('asks as many background requests for their places as its part of the server has become smaller', () => {
+    let part = 4
+    const decisions = new Decisions({ slots: 20, backgroundSlots: () => part, maxQueued: 100 })
+    const entries = [0, 1, 2, 3].map((atMs) => enter(decisions, 'background', atMs).entry)
+    expect(decisions.shrink()).toEqual([])
+    part = 2
+    expect(decisions.shrink().map(({ entry }) => entry)).toEqual([entries[3], entries[2]])
+  })
+
   test('lets a background request begin after eight interactive ones, though the server is full', () => {
     const decisions = open()
     for (const atMs of [0, 1]) enter(decisions, 'interactive', atMs)

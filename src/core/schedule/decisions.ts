@@ -20,9 +20,9 @@ type Limits = {
   readonly slots: number
   /**
    * Background requests begin only while fewer requests than this run: more would wait in the server behind the model, where others cannot
-   * go first. Absent: `slots`.
+   * go first. `interactive`: of that lane, those that run. Absent: `slots`.
    */
-  backgroundSlots?(): number
+  backgroundSlots?(interactive: number): number
   /** Requests that may wait in addition. */
   readonly maxQueued: number
 }
@@ -43,7 +43,7 @@ export class Decisions {
   readonly #present = new ChurnSet<Entry>()
   /** Present requests without a slot, by lane. */
   readonly #notRunning = { interactive: 0, background: 0 }
-  #busy = 0
+  readonly #running = { interactive: 0, background: 0 }
   #refused = 0
   #sinceBackground = 0
   /** Refused requests that may return, at most one for each slot that has become free since. */
@@ -98,6 +98,16 @@ export class Decisions {
     return wanted === undefined ? effects : [...effects, { type: 'want', entry: wanted }]
   }
 
+  /** The slots of background requests may have become fewer: those that are too many are asked for theirs. */
+  shrink(): readonly Effect[] {
+    const effects: Effect[] = []
+    for (let count = this.#busy - this.#backgroundSlots; count > 0; count -= 1) {
+      const entry = this.#latestThatYields(effects)
+      if (entry !== undefined) effects.push({ type: 'want', entry })
+    }
+    return effects
+  }
+
   /** A request stops waiting for its slot, but does not leave. */
   abandon(entry: Entry): void {
     if (entry.state !== 'waiting') return
@@ -113,7 +123,7 @@ export class Decisions {
   release(entry: Entry, nowMs: number): readonly Effect[] {
     if (entry.state !== 'running') return []
     entry.state = 'outside'
-    this.#busy -= 1
+    this.#running[entry.lane] -= 1
     this.#notRunning[entry.lane] += 1
     this.#expected = Math.max(0, this.#expected - 1)
     this.#rate.released(entry.grantedAtMs, nowMs)
@@ -156,7 +166,7 @@ export class Decisions {
       entry.state = 'running'
       entry.hasRun = true
       entry.grantedAtMs = nowMs
-      this.#busy += 1
+      this.#running[entry.lane] += 1
       this.#notRunning[entry.lane] -= 1
       this.#rate.granted(nowMs)
       effects.push({ type: 'grant', entry })
@@ -164,11 +174,11 @@ export class Decisions {
     return effects
   }
 
-  /** The background request that loses least by giving up its slot: the last that began, but none whose turn it is now. */
+  /** The background request that loses least by giving up its slot: the last that began, but none that has begun or was asked just now. */
   #latestThatYields(now: readonly Effect[]): Entry | undefined {
-    const begun = new Set(now.map(({ entry }) => entry))
+    const without = new Set(now.map(({ entry }) => entry))
     const able = [...this.#present].filter(
-      (one) => one.state === 'running' && one.lane === 'background' && one.onWanted !== undefined && !begun.has(one),
+      (one) => one.state === 'running' && one.lane === 'background' && one.onWanted !== undefined && !without.has(one),
     )
     return able.reduce<Entry | undefined>(
       (latest, one) => (latest !== undefined && latest.grantedAtMs > one.grantedAtMs ? latest : one),
@@ -176,9 +186,13 @@ export class Decisions {
     )
   }
 
+  get #busy(): number {
+    return this.#running.interactive + this.#running.background
+  }
+
   get #backgroundSlots(): number {
     const { slots, backgroundSlots } = this.#limits
-    return Math.min(slots, backgroundSlots?.() ?? slots)
+    return Math.min(slots, backgroundSlots?.(this.#running.interactive) ?? slots)
   }
 
   #next(): Entry | undefined {

@@ -2,7 +2,7 @@ import { ChurnMap } from '../../base/churn.ts'
 import { Waiters } from '../../base/waiters.ts'
 import type { Engine, EngineFacts } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { Lane, OnQueued, Scheduler, SchedulerLoad, SchedulerRequest, Ticket } from '../../contract/scheduler.ts'
+import type { Lane, OnQueued, Scheduler, SchedulerLoad, SchedulerRequest, ServerShare, Ticket } from '../../contract/scheduler.ts'
 import { Decisions, type Effect } from './decisions.ts'
 import { Entry } from './entry.ts'
 
@@ -11,6 +11,8 @@ export type FairSchedulerOptions = {
   /** How many requests may wait in addition to those running. */
   readonly maxQueued: number
   readonly engine: Pick<Engine, 'ensureReady'> & { readonly facts?: Pick<EngineFacts, 'serverSlots'> }
+  /** The part of this process in the engine's servers, where others send requests to them. */
+  readonly share?: ServerShare | undefined
   /** Milliseconds of a monotonic clock. */
   now?(): number
   /** Called when a request gets a slot, with its time of waiting. */
@@ -31,8 +33,13 @@ export class FairScheduler implements Scheduler {
 
   constructor(options: FairSchedulerOptions) {
     this.#options = options
-    const { slots, engine } = options
-    this.#decisions = new Decisions({ ...options, backgroundSlots: () => engine.facts?.serverSlots ?? slots })
+    const { slots, engine, share } = options
+    const backgroundSlots = (interactive: number) => {
+      const own = engine.facts?.serverSlots
+      return own === undefined ? slots : (share?.slotsOf(own, interactive) ?? own)
+    }
+    this.#decisions = new Decisions({ ...options, backgroundSlots })
+    share?.onLess(() => this.#carryOut(this.#decisions.shrink()))
     this.#now = options.now ?? (() => performance.now())
   }
 
