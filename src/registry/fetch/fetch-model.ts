@@ -35,7 +35,7 @@ const defaultListTimeoutMs = 5_000
 /**
  * Finds or fetches a model file and resolves with its path. A file already fetched from any of the sources is used;
  * otherwise they are tried in order. Local files are used in place. Throws `model-unavailable` with the failure of each
- * source, or the signal's reason.
+ * source, `model-not-found` if the file is at no source, or the signal's reason.
  */
 export async function ensureModelFile(sources: readonly Source[], options: ModelFileOptions): Promise<string> {
   const present = await findPresent(sources, options)
@@ -55,7 +55,8 @@ export async function ensureModelFile(sources: readonly Source[], options: Model
   }
   const lines = failures.map(({ source, error }) => `${formatSource(source)}: ${error.message}`)
   const message = lines.length === 1 ? `${lines[0]}` : ['the file was not fetched. Tried:', ...lines].join('\n  ')
-  throw new AppError('model-unavailable', message, { cause: failures.at(-1)?.error })
+  const isMissing = failures.length > 0 && failures.every(({ error }) => error.code === 'model-not-found')
+  throw new AppError(isMissing ? 'model-not-found' : 'model-unavailable', message, { cause: failures.at(-1)?.error })
 }
 
 /** A local file that is listed first wins; after a remote source it is only the fallback. */

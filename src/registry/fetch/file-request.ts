@@ -56,7 +56,7 @@ export function createWatchdog(outer: AbortSignal | undefined): Watchdog {
 
 /**
  * Requests a file and follows redirects itself: the checksum is on the redirect, a token must stay with its origin, and
- * https must never become http. Throws `model-unavailable` with the host.
+ * https must never become http. Throws `model-not-found` or `model-unavailable` with the host.
  */
 export async function requestFile(options: FileRequestOptions, watchdog: Watchdog): Promise<FileResponse> {
   const start = new URL(options.url)
@@ -81,7 +81,8 @@ export async function requestFile(options: FileRequestOptions, watchdog: Watchdo
       return { response, host: url.host, ...(linkedSha256 !== undefined && { linkedSha256 }) }
     }
     await response.body?.cancel()
-    throw new AppError('model-unavailable', describeStatus(response.status, url.host, options))
+    const code = isAbsent(response.status) ? 'model-not-found' : 'model-unavailable'
+    throw new AppError(code, describeStatus(response.status, url.host, options))
   }
   throw new AppError('model-unavailable', `${start.host} redirects more than ${maxRedirects} times`)
 }
@@ -105,6 +106,11 @@ function redirectTarget(location: string, from: URL): URL {
     )
   }
   return url
+}
+
+/** Without a token, Hugging Face answers 401 for a repository that does not exist. */
+function isAbsent(status: number): boolean {
+  return status === 401 || status === 404 || status === 410
 }
 
 function describeStatus(

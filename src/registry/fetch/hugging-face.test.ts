@@ -118,13 +118,18 @@ describe('a repository without a file', () => {
     expect(seen[1]).toBe('/hub/api/models/o/r/tree/main?recursive=true&cursor=ab%3D')
   })
 
+  // Asking again is of no use: clients repeat a 503.
+  test.each<[string, number, RegExp]>([
+    ['does not exist', 404, /has no repository o\/r with the revision main \(status 404\)/],
+    ['is private or missing', 401, /401\); check the name o\/r; .*set HF_TOKEN/],
+  ])('a repository that %s is not found', async (_, status, message) => {
+    const { ensure } = await setUp((_, response) => response.writeHead(status).end())
+    const failing = ensure('hf:o/r')
+    await expect(failing).rejects.toMatchObject({ code: 'model-not-found' })
+    await expect(failing).rejects.toThrow(message)
+  })
+
   test.each<[string, Reply | object, RegExp]>([
-    [
-      'does not exist',
-      (_, response) => response.writeHead(404).end(),
-      /has no repository o\/r with the revision main \(status 404\)/,
-    ],
-    ['is private or missing', (_, response) => response.writeHead(401).end(), /401\); check the name o\/r; .*set HF_TOKEN/],
     ['has no model', [entry('README.md', 1)], /^hf:o\/r: the repository has no \.gguf file/],
     ['has models too large', [entry('m-Q2_K.gguf', 7e9)], /^hf:o\/r: no \.gguf file fits .* name it: m-Q2_K\.gguf \(7\.0 GB\)$/],
     ['is listed as a page', (_, response) => response.end('<html>'), /did not send a list of the repository's files/],

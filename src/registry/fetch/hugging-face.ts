@@ -43,7 +43,7 @@ const maxBytes = 16_000_000
 
 const pageSchema = z.array(z.object({ type: z.string(), path: z.string(), size: z.number().optional() }))
 
-/** All files of a repository. Throws `model-unavailable` with the host. */
+/** All files of a repository. Throws `model-not-found` or `model-unavailable` with the host. */
 export async function listRepository(
   { owner, repo, revision }: RepositorySource,
   { env, signal, responseTimeoutMs }: ListOptions,

@@ -6,7 +6,7 @@ import { listenOnLoopback } from './loopback.ts'
 
 /**
  * A hub on loopback that sends files and parts of them, whose every repository has the built-in model, as `x-Q4_K_M.gguf` and `x-Q8_0.gguf`; those with `vision` in their
- * names also its projector. A search finds `owner/` with the text.
+ * names also its projector; those with `missing` do not exist. A search finds `owner/` with the text.
  */
 export async function startHub() {
   const file = await readFile(builtinModel.path)
@@ -19,6 +19,10 @@ export async function startHub() {
     if (url.startsWith('/api/models?')) {
       const { searchParams } = new URL(url, 'http://hub')
       response.end(JSON.stringify([{ id: `owner/${searchParams.get('search')}` }]))
+      return
+    }
+    if (url.startsWith('/api/models/') && url.includes('missing')) {
+      response.writeHead(401).end()
       return
     }
     if (url.startsWith('/api/models/')) {

@@ -239,6 +239,7 @@ describe("LM Studio's management", () => {
   })
 
   test('says what it cannot find, by its field', async () => {
+    await openHub()
     const { v1 } = await open()
     const found = await Promise.all([
       v1('/models/load', { model: 'no-such-model' }),
@@ -246,6 +247,7 @@ describe("LM Studio's management", () => {
       v1('/models/download/status/job_1'),
       v1('/models/load', { model: 'tiny', num_experts: 4, offload_kv_cache_to_gpu: true }),
       v1('/models/download', { model: 'some', quantization: 'Q8_0' }),
+      v1('/models/download', { model: 'owner/missing' }),
     ])
     expect(found.map(({ status, body: { error } }) => [status, error.type, error.param])).toEqual([
       [404, 'model_not_found', 'model'],
@@ -253,6 +255,7 @@ describe("LM Studio's management", () => {
       [404, 'job_not_found', 'job_id'],
       [400, 'invalid_request', 'num_experts'],
       [400, 'invalid_request', 'quantization'],
+      [404, 'model_not_found', undefined],
     ])
   })
 })
