@@ -83,7 +83,13 @@ test('pages of a scan come in order, without small marks, and not more than a li
 })
 
 test('among pages of text, a page that is a picture has its place, and a note for those that see nothing', async () => {
-  const pages = [tall(40, { text: long }), tall(41), tall(42, { text: '3 / 6' }), tall(43, { text: 'A logo', share: 0.2 }), blank]
+  const pages = [
+    tall(40, { text: long }),
+    tall(41),
+    tall(42, { text: '3 / 6' }),
+    tall(43, { text: 'A logo', share: 0.03 }),
+    blank,
+  ]
   const text = long.trim()
   expect(shown(await partsOf(scannedPdf(pages)))).toEqual([
     `## Page 1\n${text}\n\n## Page 2`,
@@ -106,7 +112,27 @@ test('of many pages with few words, later ones are taken to be as most were', as
     const read = await readDocument(scannedPdf(pages(share)), draw)
     return 'parts' in read && read.parts.join('').split('[picture, not read]').length - 1
   }
-  expect([await notes(1), await notes(0.2), await notes(0.2, (picture) => picture)]).toEqual([70, 0, 0])
+  expect([await notes(1), await notes(0.03), await notes(0.03, (picture) => picture)]).toEqual([70, 0, 0])
+})
+
+test('figures among a text are named, without logos and what is behind the text', async () => {
+  const figure = (share: number, text = long) => tall(40, { text, share })
+  const named = async (pages: readonly ScannedPage[]) => {
+    const [text] = await partsOf(scannedPdf(pages))
+    return String(text)
+      .split(/## Page \d+/)
+      .slice(1)
+      .map((page) => page.trim().replace(long.trim(), 'long').replaceAll('\n', ' '))
+  }
+  expect(await named([figure(0.3), figure(0.03), figure(0.6), figure(0.3, 'Figure 1')])).toEqual([
+    'long [picture, not read]',
+    'long',
+    'long',
+    'Figure 1 [picture, not read]',
+  ])
+  // Looking at large ones takes long: of the fifth on, it is left out.
+  const large = { ...coloured, ...{ width: 3000, height: 3000 }, data: Buffer.alloc(27_000_000), text: long, share: 0.3 }
+  expect((await named(Array.from({ length: 6 }, () => large))).filter((page) => page.includes('not read'))).toHaveLength(4)
 })
 
 test('a page of drawn letters is named, and an empty one with a line is not', async () => {

@@ -7,12 +7,18 @@ const longestEdge = 1568
 const leastEdge = 32
 /** Fewer are a frame or a line on an empty page. */
 const fewPaths = 20
+/** A share of the page: less is a logo, more is the page itself or what is behind its text. */
+const figureShare = { least: 0.04, most: 0.5 }
 
 type Look = {
   /** In their order; each is made upright and small when it is asked for. */
   readonly pictures: readonly (() => Picture)[]
   /** The share of the page that they take. */
   readonly coverage: number
+  /** How many of them are figures among a text. */
+  readonly figures: number
+  /** What was decoded. */
+  readonly pixels: number
   /** It has many lines and shapes. */
   readonly isDrawn: boolean
 }
@@ -24,7 +30,8 @@ export async function lookAt(page: PDFPageProxy, { withoutShared }: { readonly w
   const [left = 0, bottom = 0, right = 0, top = 0] = page.view
   const pageArea = Math.abs((right - left) * (top - bottom))
   const pictures: (() => Picture)[] = []
-  let area = 0
+  const shares: number[] = []
+  let pixels = 0
   /** The area of a unit square, in the outer and the present states. */
   const outer: number[] = []
   let unit = 1
@@ -36,11 +43,14 @@ export async function lookAt(page: PDFPageProxy, { withoutShared }: { readonly w
     else if (operator === OPS.paintFormXObjectBegin && args[0]) unit *= scaleOf(args[0])
     const image = await imageOf(page, { OPS, operator, args, withoutShared })
     if (image === undefined) continue
-    area += unit
+    shares.push(unit / pageArea)
+    pixels += image.width * image.height
     pictures.push(() => turned(shrunk(image), page.rotate))
   }
   const paths = fnArray.filter((operator) => operator === OPS.constructPath).length
-  return { pictures, coverage: area / pageArea, isDrawn: paths >= fewPaths }
+  const figures = shares.filter((share) => share >= figureShare.least && share < figureShare.most).length
+  const coverage = shares.reduce((sum, share) => sum + share, 0)
+  return { pictures, coverage, figures, pixels, isDrawn: paths >= fewPaths }
 }
 
 function scaleOf([a = 1, b = 0, c = 0, d = 1]: Iterable<number>): number {

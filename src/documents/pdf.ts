@@ -12,6 +12,9 @@ const mostPictures = 64
 /** Looking at a page decodes its pictures, which takes up to a second; later pages are taken to be as most were. */
 const mostLooks = 64
 const mostLooksWithoutDrawing = 16
+/** Figures on pages of text are named until these are reached: reading them takes some ten seconds. */
+const mostFigurePixels = 32_000_000
+const mostTextPages = 256
 
 /** The text of a PDF, page by page; in the place of a page that is a picture, that picture or a note. Throws `DocumentProblem`. */
 export async function readPdf<Drawn>(bytes: Uint8Array, draw: Draw<Drawn>): Promise<readonly (string | Drawn)[]> {
@@ -22,15 +25,19 @@ export async function readPdf<Drawn>(bytes: Uint8Array, draw: Draw<Drawn>): Prom
     if (!hasText && draw === undefined) throw onlyPictures()
     const parts: (string | Drawn)[] = []
     const looks = { left: draw === undefined ? mostLooksWithoutDrawing : mostLooks, balance: 0 }
+    const figures = { pixels: mostFigurePixels, pages: mostTextPages }
     let count = 0
     for (const [index, { text, chars }] of texts.entries()) {
       if (hasText) parts.push(`${texts.length > 1 ? `\n## Page ${index + 1}\n` : ''}${text}\n`)
-      const shown =
-        chars < fewChars ? await shownOn(pdf, index + 1, { hasText: chars > 0, canDraw: draw !== undefined, looks }) : undefined
-      if (shown === undefined) continue
+      const { shown, unread } =
+        chars < fewChars
+          ? await shownOn(pdf, index + 1, { hasText: chars > 0, canDraw: draw !== undefined, looks })
+          : { shown: [], unread: await figuresOn(pdf, index + 1, figures) }
+      parts.push(`${pictureNote()}\n`.repeat(unread))
+      if (shown.length === 0) continue
       count += shown.length
       const isTooMany = count > mostPictures
-      if (draw === undefined || shown.length === 0 || (isTooMany && chars > 0)) parts.push(`${pictureNote()}\n`)
+      if (draw === undefined || (isTooMany && chars > 0)) parts.push(`${pictureNote()}\n`)
       else if (!isTooMany) for (const picture of shown) parts.push(await draw(picture()))
       else throw new DocumentProblem('too-large', `has more than ${mostPictures} pictures of pages: send a part of it`)
     }
@@ -60,21 +67,33 @@ async function textsOf(pdf: PDFDocumentProxy): Promise<readonly PageText[]> {
 type Looks = { left: number; balance: number }
 type PageFacts = { readonly hasText: boolean; readonly canDraw: boolean; readonly looks: Looks }
 
-/** The pictures that a page consists of; none: they are not known; undefined: it consists of its text, or is empty. */
-async function shownOn(
-  pdf: PDFDocumentProxy,
-  number: number,
-  { hasText, canDraw, looks }: PageFacts,
-): Promise<readonly (() => Picture)[] | undefined> {
-  if (looks.left === 0 && (hasText || !canDraw)) return !hasText || looks.balance > 0 ? [] : undefined
+/** The pictures that a page consists of, and how many others it has. */
+type Shown = { readonly shown: readonly (() => Picture)[]; readonly unread: number }
+
+async function shownOn(pdf: PDFDocumentProxy, number: number, { hasText, canDraw, looks }: PageFacts): Promise<Shown> {
+  if (looks.left === 0 && (hasText || !canDraw)) return { shown: [], unread: !hasText || looks.balance > 0 ? 1 : 0 }
   looks.left = Math.max(0, looks.left - 1)
-  const page = await pdf.getPage(number)
-  const { pictures, coverage, isDrawn } = await lookAt(page, { withoutShared: hasText })
-  page.cleanup()
+  const { pictures, coverage, figures, isDrawn } = await look(pdf, number, hasText)
   const isPicture = hasText ? coverage >= fullCoverage : pictures.length > 0
   looks.balance += isPicture ? 1 : -1
-  if (isPicture) return pictures
-  return !hasText && isDrawn ? [] : undefined
+  if (isPicture) return { shown: pictures, unread: 0 }
+  return { shown: [], unread: hasText ? figures : Number(isDrawn) }
+}
+
+/** How many figures are on a page of text. */
+async function figuresOn(pdf: PDFDocumentProxy, number: number, left: { pixels: number; pages: number }): Promise<number> {
+  if (left.pixels <= 0 || left.pages <= 0) return 0
+  const { figures, pixels } = await look(pdf, number, true)
+  left.pixels -= pixels
+  left.pages -= 1
+  return figures
+}
+
+async function look(pdf: PDFDocumentProxy, number: number, withoutShared: boolean): ReturnType<typeof lookAt> {
+  const page = await pdf.getPage(number)
+  const found = await lookAt(page, { withoutShared })
+  page.cleanup()
+  return found
 }
 
 function onlyPictures(): DocumentProblem {
