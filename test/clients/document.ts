@@ -16,8 +16,16 @@ a server, and its reply read as the client reads it. A test writes this page and
 
 `
 
-/** docs/reference/clients.md: a row for each client and protocol. */
-export function renderClients(judged: readonly Judged[]): string {
+const others = `
+## Refused to other programs
+
+Of the requests that were made after the source or the documents of a program, or by a library, those that are refused. The model here has no tokens to
+fill in the middle.
+
+`
+
+/** docs/reference/clients.md: a row for each client and protocol, and one for each refused request that is not recorded. */
+export function renderClients(judged: readonly Judged[], more: readonly Judged[]): string {
   const rows = new Map<string, Judged[]>()
   for (const one of judged) {
     const { client, version } = one.recording
@@ -33,7 +41,19 @@ export function renderClients(judged: readonly Judged[]): string {
     const ignored = all.flatMap(({ verdict }) => verdict.ignored.map((field) => `\`${field}\``))
     return [client, version, protocol, listOf(works, '; '), listOf(refused, '; '), listOf(ignored, ', ')]
   })
-  return intro + markdownTable(['client', 'version', 'protocol', 'works', 'refused', 'ignored'], cells)
+  const refused = new Map(
+    more.flatMap(({ recording, verdict: { refusal = '' } }) => {
+      const { client, version, method } = recording
+      const row = [client, version, `\`${method} ${routeOf(recording)}\``, refusal.replaceAll('|', '\\|')]
+      return refusal === '' ? [] : [[row.join('\n'), row] as const]
+    }),
+  )
+  return (
+    intro +
+    markdownTable(['client', 'version', 'protocol', 'works', 'refused', 'ignored'], cells) +
+    others +
+    markdownTable(['program', 'version', 'request', 'refused'], [...refused.values()])
+  )
 }
 
 function listOf(items: readonly string[], separator: string): string {

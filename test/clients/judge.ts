@@ -29,6 +29,8 @@ const refusals: readonly Refusal[] = [
   // The model here has no tokens for it.
   { route: /^\/infill$/, status: 400, words: /cannot fill in the middle/ },
   { route: /^\/api\/generate$/, when: ({ suffix }) => Boolean(suffix), status: 400, words: /cannot fill in the middle/ },
+  { route: /\/json_to_grammar$/, status: 501, words: /send the schema itself/ },
+  { route: /\/completions\/control$/, status: 200, words: /enable_thinking false/ },
   // Claude Code asks whether it is connected, and takes any answer.
   { route: /^\/api\/hello$/, status: 404, words: /^/ },
 ]
@@ -41,13 +43,20 @@ export async function judge(url: string, recording: Recording): Promise<Verdict>
   const reply = await send(url, { ...recording, body: await bodyOf(url, recording) })
   const content = await reply.text()
   const known = { status: reply.status, ignored: namesIn(reply.headers.get('x-dragoman-ignored') ?? '') }
-  const refusal = reply.status === 200 ? undefined : (errorOf(content) ?? content)
+  const refusal = reply.status === 200 ? refusalIn(content) : (errorOf(content) ?? content)
   const wanted = refusals.find(({ route, when = () => true }) => route.test(routeOf(recording)) && when(fieldsOf(recording.body)))
   if (refusal === undefined && wanted === undefined) {
     return { ...known, faults: faultsOf(recording, { type: reply.headers.get('content-type') ?? '', content }) }
   }
   const isWanted = reply.status === wanted?.status && wanted.words.test(refusal ?? '')
   return { ...known, refusal: refusal ?? '', faults: isWanted ? [] : [`${reply.status}: ${content.slice(0, 300)}`] }
+}
+
+const refused = z.object({ success: z.literal(false), message: z.string() })
+
+/** The words of a reply that says itself that it did nothing. */
+function refusalIn(content: string): string | undefined {
+  return content.startsWith('{"success":false') ? refused.safeParse(JSON.parse(content)).data?.message : undefined
 }
 
 function send(url: string, { method, path, headers, body }: Recording): Promise<Response> {
@@ -130,8 +139,8 @@ function faultsIn(check: () => void): string[] {
 /** The words of an error in a reply of any protocol. */
 function errorOf(content: string): string | undefined {
   try {
-    const { error } = JSON.parse(content)
-    return typeof error === 'string' ? error : (error?.message ?? undefined)
+    const { error, detail } = JSON.parse(content)
+    return typeof error === 'string' ? error : (error?.message ?? detail?.msg)
   } catch {
     return undefined
   }
