@@ -1,7 +1,7 @@
 import { pictureNote } from './parts.ts'
 import { DocumentText } from './problem.ts'
 import { requiredText } from './relations.ts'
-import { readXml } from './xml.ts'
+import { readXml, type XmlElement } from './xml.ts'
 import type { Zip } from './zip.ts'
 
 /** The text of a .docx: headings, lists and tables as Markdown, with its footnotes. Pictures leave notes; headers, footers and comments are left out. */
@@ -37,85 +37,112 @@ async function headingLevels(zip: Zip): Promise<ReadonlyMap<string, number>> {
 const skipped = new Set(['Fallback', 'moveFrom'])
 
 function writeBody(xml: string, levels: ReadonlyMap<string, number>, out: DocumentText): void {
+  const body = new WordBody(levels, out)
   let skipDepth = 0
   let isText = false
-  let description: string | undefined
-  /** The paragraphs that are open: a text box is inside one. */
-  const paragraphs: { line: string; head: string }[] = []
-  /** The cells so far of each open table's row. */
-  const rows: number[] = []
-  const write = (text: string) => {
-    const paragraph = paragraphs.at(-1)
-    if (paragraph !== undefined) paragraph.line += text
-  }
   for (const event of readXml(xml)) {
     if (event.type !== 'text' && skipped.has(event.name)) skipDepth += event.type === 'open' ? 1 : -1
     if (skipDepth > 0) continue
     if (event.type === 'text') {
-      if (isText) write(event.text)
+      if (isText) body.write(event.text)
     } else if (event.name === 't') isText = event.type === 'open'
-    else if (event.type === 'close') {
-      if (event.name === 'p') {
-        const { head = '', line = '' } = paragraphs.pop() ?? {}
-        out.add(line === '' ? '' : head + line)
-        out.add(rows.length > 0 ? ' ' : '\n')
-      } else if (event.name === 'tr') out.add(rows.length > 1 ? '; ' : '|\n')
-      else if (event.name === 'tbl') {
-        rows.pop()
-        if (rows.length === 0) out.add('\n')
-      }
-    } else {
-      const paragraph = paragraphs.at(-1)
-      switch (event.name) {
-        case 'p':
-          paragraphs.push({ line: '', head: '' })
-          break
-        case 'pStyle': {
-          const style = event.attribute('w:val') ?? ''
-          const level = levels.get(style)
-          if (paragraph !== undefined)
-            paragraph.head = level !== undefined ? `${'#'.repeat(level)} ` : /^List/.test(style) ? '- ' : ''
-          break
-        }
-        case 'numPr':
-          if (paragraph !== undefined && paragraph.head === '') paragraph.head = '- '
-          break
-        case 'tab':
-          write('\t')
-          break
-        case 'br':
-        case 'cr':
-          write('\n')
-          break
-        case 'noBreakHyphen':
-          write('-')
-          break
-        case 'footnoteReference':
-        case 'endnoteReference':
-          write(noteMark(event.name.slice(0, -'Reference'.length), event.attribute('w:id')))
-          break
-        case 'docPr':
-          description = event.attribute('descr')
-          break
-        case 'blip':
-        case 'imagedata':
-        case 'chart':
-          write(pictureNote(description))
-          break
-        case 'tbl':
-          rows.push(0)
-          break
-        case 'tr':
-          if (rows.length > 0) rows[rows.length - 1] = 0
-          break
-        case 'tc': {
-          const cells = rows.pop() ?? 0
-          // A table in a table is one line.
-          out.add(rows.length === 0 ? '| ' : cells === 0 ? '' : ', ')
-          rows.push(cells + 1)
-        }
-      }
+    else if (event.type === 'open') body.open(event)
+    else body.close(event.name)
+  }
+}
+
+/** The text of the elements that open and close. */
+class WordBody {
+  /** The paragraphs that are open: a text box is inside one. */
+  readonly #paragraphs: { line: string; head: string }[] = []
+  /** The cells so far of each open table's row. */
+  readonly #rows: number[] = []
+  readonly #levels: ReadonlyMap<string, number>
+  readonly #out: DocumentText
+  #description: string | undefined
+
+  constructor(levels: ReadonlyMap<string, number>, out: DocumentText) {
+    this.#levels = levels
+    this.#out = out
+  }
+
+  write(text: string): void {
+    const paragraph = this.#paragraphs.at(-1)
+    if (paragraph !== undefined) paragraph.line += text
+  }
+
+  open({ name, attribute }: XmlElement): void {
+    switch (name) {
+      case 'p':
+        this.#paragraphs.push({ line: '', head: '' })
+        break
+      case 'pStyle':
+        this.#startWith(this.#headOf(attribute('w:val') ?? ''))
+        break
+      case 'numPr':
+        if (this.#paragraphs.at(-1)?.head === '') this.#startWith('- ')
+        break
+      case 'tab':
+        this.write('\t')
+        break
+      case 'br':
+      case 'cr':
+        this.write('\n')
+        break
+      case 'noBreakHyphen':
+        this.write('-')
+        break
+      case 'footnoteReference':
+      case 'endnoteReference':
+        this.write(noteMark(name.slice(0, -'Reference'.length), attribute('w:id')))
+        break
+      case 'docPr':
+        this.#description = attribute('descr')
+        break
+      case 'blip':
+      case 'imagedata':
+      case 'chart':
+        this.write(pictureNote(this.#description))
+        break
+      case 'tbl':
+        this.#rows.push(0)
+        break
+      case 'tr':
+        if (this.#rows.length > 0) this.#rows[this.#rows.length - 1] = 0
+        break
+      case 'tc':
+        this.#openCell()
     }
+  }
+
+  close(name: string): void {
+    if (name === 'p') {
+      const { head = '', line = '' } = this.#paragraphs.pop() ?? {}
+      this.#out.add(line === '' ? '' : head + line)
+      this.#out.add(this.#rows.length > 0 ? ' ' : '\n')
+    } else if (name === 'tr') this.#out.add(this.#rows.length > 1 ? '; ' : '|\n')
+    else if (name === 'tbl') {
+      this.#rows.pop()
+      if (this.#rows.length === 0) this.#out.add('\n')
+    }
+  }
+
+  #startWith(head: string): void {
+    const paragraph = this.#paragraphs.at(-1)
+    if (paragraph !== undefined) paragraph.head = head
+  }
+
+  #headOf(style: string): string {
+    const level = this.#levels.get(style)
+    if (level !== undefined) return `${'#'.repeat(level)} `
+    return style.startsWith('List') ? '- ' : ''
+  }
+
+  /** A table in a table is one line. */
+  #openCell(): void {
+    const cells = this.#rows.pop() ?? 0
+    this.#out.add(this.#rows.length === 0 ? '| ' : cells === 0 ? '' : ', ')
+    this.#rows.push(cells + 1)
   }
 }
 

@@ -1,8 +1,11 @@
 import { DocumentProblem } from './problem.ts'
 
-/** An element opens or closes, by its local name, or there is text. */
+/** An element that opens, by its local name. */
+export type XmlElement = { readonly type: 'open'; readonly name: string; attribute(name: string): string | undefined }
+
+/** An element opens or closes, or there is text. */
 export type XmlEvent =
-  | { readonly type: 'open'; readonly name: string; attribute(name: string): string | undefined }
+  | XmlElement
   | { readonly type: 'close'; readonly name: string }
   | { readonly type: 'text'; readonly text: string }
 

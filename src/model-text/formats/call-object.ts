@@ -37,65 +37,39 @@ const idKeys = new Set(['id', 'tool_call_id', 'call_id'])
 /** Anything in brackets may be a call and is read again from every bracket: without this limit, long answers would become slow. */
 const maxHeldDepth = 24
 
+/** What was read of a call's object. */
+type CallParts = {
+  tool?: FunctionTool | undefined
+  id?: string | undefined
+  /** Arguments that came before the name. */
+  held?: string | undefined
+  isOpened: boolean
+}
+
+/** A member was read; broke off, so what came before it counts; or shows that this is no call. */
+type MemberEnd = 'read' | 'broken' | 'no-call'
+
 /** Reads `{"name": …, "arguments": {…}}`, in any order, flat or inside `"function"`. */
 export function* readCallObject(writer: CallWriter, options: CallObjectOptions = {}): Reading<boolean> {
   const { feed } = writer
   if (!(yield* accept(feed, '{'))) return false
   yield* space(feed)
   const isDoubled = yield* accept(feed, '{')
-  let tool: FunctionTool | undefined
-  let id: string | undefined
-  let held: string | undefined
-  let opened = false
-  let first = true
+  const parts: CallParts = { isOpened: false }
   let isClosed = false
-  while (true) {
+  for (let isFirst = true; !isClosed; isFirst = false) {
     yield* space(feed)
-    if (!first && !(yield* accept(feed, ','))) {
-      isClosed = yield* accept(feed, '}')
-      break
-    }
+    const hasComma = isFirst || (yield* accept(feed, ','))
     yield* space(feed)
     isClosed = yield* accept(feed, '}')
-    if (isClosed) break
-    first = false
-    const key = yield* readWord(feed)
-    if (key === undefined) break
-    yield* space(feed)
-    if (!(yield* accept(feed, ':'))) break
-    yield* space(feed)
-    const next = yield* peek(feed)
-    if (key === 'function' && next === '{' && !opened && options.inFunction !== true) {
-      if (!(yield* readCallObject(writer, { ...options, inFunction: true }))) return false
-      opened = true
-    } else if ((nameKeys.has(key) || key === 'function') && !opened) {
-      const name = yield* readWord(feed)
-      tool = name === undefined ? undefined : writer.tool(name)
-      if (tool === undefined) return false
-    } else if (argumentKeys.has(key) && !opened) {
-      if (tool !== undefined && next === '{') {
-        if (!(yield* objectIsNext(feed))) return false
-        if (options.deferred === true) writer.openDeferred(tool, id)
-        else writer.open(tool, id)
-        opened = true
-        if (!(yield* readArguments(writer, tool, options))) break
-      } else {
-        if (options.bare === true && next !== '{' && next !== '"' && next !== 'n') return false
-        // An omitted value means no arguments.
-        held = next === '}' || next === ',' ? 'null' : yield* readHeld(feed)
-        if (held === undefined) return false
-      }
-    } else if (idKeys.has(key)) {
-      id = yield* readId(feed)
-      if (id === undefined) break
-      writer.callId = id
-    } else {
-      if (options.bare === true && !opened && (next === '{' || next === '[' || (key !== 'type' && key !== 'index'))) return false
-      if ((yield* readHeld(feed)) === undefined) break
-    }
+    if (isClosed || !hasComma) break
+    const end = yield* readMember(writer, parts, options)
+    if (end === 'no-call') return false
+    if (end === 'broken') break
   }
   if (isDoubled && isClosed) yield* acceptAfterSpace(feed, ['}'])
-  if (opened) {
+  const { tool, id, held, isOpened } = parts
+  if (isOpened) {
     writer.close()
     return true
   }
@@ -103,6 +77,55 @@ export function* readCallObject(writer: CallWriter, options: CallObjectOptions =
   const given = tool === undefined ? undefined : (held ?? (options.bare === true || isBegun ? undefined : '{}'))
   if (tool === undefined || given === undefined) return false
   return writeHeld(writer, tool, { json: given, id, isCertain: options.bare !== true })
+}
+
+/** Once the call is open, only its id still counts. */
+function* readMember(writer: CallWriter, parts: CallParts, options: CallObjectOptions): Reading<MemberEnd> {
+  const { feed } = writer
+  const key = yield* readWord(feed)
+  if (key === undefined) return 'broken'
+  yield* space(feed)
+  if (!(yield* accept(feed, ':'))) return 'broken'
+  yield* space(feed)
+  const next = yield* peek(feed)
+  if (idKeys.has(key)) {
+    parts.id = yield* readId(feed)
+    if (parts.id === undefined) return 'broken'
+    writer.callId = parts.id
+    return 'read'
+  }
+  if (!parts.isOpened) {
+    if (key === 'function' && next === '{' && options.inFunction !== true) {
+      parts.isOpened = yield* readCallObject(writer, { ...options, inFunction: true })
+      return parts.isOpened ? 'read' : 'no-call'
+    }
+    if (nameKeys.has(key) || key === 'function') {
+      const name = yield* readWord(feed)
+      parts.tool = name === undefined ? undefined : writer.tool(name)
+      return parts.tool === undefined ? 'no-call' : 'read'
+    }
+    if (argumentKeys.has(key)) return yield* readArgumentsMember(writer, parts, options)
+    const isUnlike = next === '{' || next === '[' || (key !== 'type' && key !== 'index')
+    if (options.bare === true && isUnlike) return 'no-call'
+  }
+  return (yield* readHeld(feed)) === undefined ? 'broken' : 'read'
+}
+
+function* readArgumentsMember(writer: CallWriter, parts: CallParts, options: CallObjectOptions): Reading<MemberEnd> {
+  const { feed } = writer
+  const next = yield* peek(feed)
+  const { tool, id } = parts
+  if (tool !== undefined && next === '{') {
+    if (!(yield* objectIsNext(feed))) return 'no-call'
+    if (options.deferred === true) writer.openDeferred(tool, id)
+    else writer.open(tool, id)
+    parts.isOpened = true
+    return (yield* readArguments(writer, tool, options)) ? 'read' : 'broken'
+  }
+  if (options.bare === true && next !== '{' && next !== '"' && next !== 'n') return 'no-call'
+  // An omitted value means no arguments.
+  parts.held = next === '}' || next === ',' ? 'null' : yield* readHeld(feed)
+  return parts.held === undefined ? 'no-call' : 'read'
 }
 
 /** Reads `{"NAME": {…}}`: the name is the key. */
