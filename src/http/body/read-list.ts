@@ -97,32 +97,13 @@ class ListSplitter {
     const items: Buffer[] = []
     let start = 0
     const keep = (end: number) => {
-      const part = piece.subarray(start, end)
+      this.#keep(piece.subarray(start, end))
       start = end
-      if (part.length === 0) return
-      if (this.#isInList) {
-        this.#item.push(part)
-        this.#itemBytes += part.length
-      } else {
-        this.#rest.push(part)
-        this.#restBytes += part.length
-      }
-    }
-    const endItem = () => {
-      const item = Buffer.concat(this.#item)
-      this.#item = []
-      this.#itemBytes = 0
-      this.#hasItems = true
-      items.push(item)
     }
     for (let index = 0; index < piece.length; index += 1) {
       const byte = piece[index]
-      if (this.#isInText) {
-        if (this.#isEscaped) this.#isEscaped = false
-        else if (byte === backslash) this.#isEscaped = true
-        else if (byte === quote) this.#isInText = false
-      } else if (byte === quote) this.#isInText = true
-      else if (openings.has(byte)) {
+      if (this.#isText(byte)) continue
+      if (openings.has(byte)) {
         this.#depth += 1
         if (this.#isInList || this.#depth !== 2 || byte !== 0x5b) continue
         if (!this.#start.test(this.#tail(piece.subarray(start, index + 1)))) continue
@@ -131,18 +112,49 @@ class ListSplitter {
       } else if (closings.has(byte)) {
         if (this.#isInList && this.#depth === 2) {
           keep(index)
-          if (this.#hasItems || !isBlank(this.#item)) endItem()
+          if (this.#hasItems || !isBlank(this.#item)) items.push(this.#endItem())
           this.#isInList = false
         }
         this.#depth -= 1
       } else if (byte === comma && this.#isInList && this.#depth === 2) {
         keep(index)
-        endItem()
+        items.push(this.#endItem())
         start = index + 1
       }
     }
     keep(piece.length)
     return items
+  }
+
+  /** Whether the byte is of a string, with its quotes. */
+  #isText(byte: number | undefined): boolean {
+    if (!this.#isInText) {
+      this.#isInText = byte === quote
+      return this.#isInText
+    }
+    if (this.#isEscaped) this.#isEscaped = false
+    else if (byte === backslash) this.#isEscaped = true
+    else if (byte === quote) this.#isInText = false
+    return true
+  }
+
+  #keep(part: Buffer): void {
+    if (part.length === 0) return
+    if (this.#isInList) {
+      this.#item.push(part)
+      this.#itemBytes += part.length
+    } else {
+      this.#rest.push(part)
+      this.#restBytes += part.length
+    }
+  }
+
+  #endItem(): Buffer {
+    const item = Buffer.concat(this.#item)
+    this.#item = []
+    this.#itemBytes = 0
+    this.#hasItems = true
+    return item
   }
 
   rest(): Buffer {

@@ -55,30 +55,33 @@ export class ReasoningReader {
         yield
         continue
       }
-      if (next !== 'no-tag' && next.value.type === 'close') {
-        yield* this.#close(tags)
-        return
-      }
-      if (next !== 'no-tag' && next.value.type === 'answer' && !code.inFence && code.openSpan === 0) {
-        this.#end()
-        return
-      }
-      if (next !== 'no-tag' && next.value.type === 'turn-end' && (yield* followedBy(feed, turnEnds, next.tag.length))) {
-        if (yield* this.#passTurnEnds()) break
-      }
-      if (next !== 'no-tag' && next.value.type === 'dropped' && !code.inFence && code.openSpan === 0) {
-        feed.at += next.tag.length
-        continue
-      }
-      if (next !== 'no-tag' && next.value.type === 'call' && !code.inFence && code.openSpan === 0) {
-        const hasEnded = yield* this.#readCall(next.value.trigger, {
-          thoughtCalls,
-          write,
-          end: () => split?.endUnclosed(),
-          resume: () => split?.resume(),
-        })
-        if (hasEnded) return
-        continue
+      if (next !== 'no-tag') {
+        const { tag, value } = next
+        // Code that is quoted in thoughts has tags that mean nothing.
+        const isInCode = code.inFence || code.openSpan > 0
+        if (value.type === 'close') {
+          yield* this.#close(tags)
+          return
+        }
+        if (value.type === 'answer' && !isInCode) {
+          this.#end()
+          return
+        }
+        if (value.type === 'turn-end' && (yield* followedBy(feed, turnEnds, tag.length)) && (yield* this.#passTurnEnds())) break
+        if (value.type === 'dropped' && !isInCode) {
+          feed.at += tag.length
+          continue
+        }
+        if (value.type === 'call' && !isInCode) {
+          const hasEnded = yield* this.#readCall(value.trigger, {
+            thoughtCalls,
+            write,
+            end: () => split?.endUnclosed(),
+            resume: () => split?.resume(),
+          })
+          if (hasEnded) return
+          continue
+        }
       }
       write(feed.text[feed.at] as string)
     }

@@ -73,26 +73,31 @@ export async function watchAll(
     const query = `&watch=1&allowWatchBookmarks=true&timeoutSeconds=${watchSeconds}&resourceVersion=${encodeURIComponent(version)}`
     let events = 0
     for await (const lines of api.lines(collection.path + query, { signal, onOpen })) {
-      let hasChanged = false
-      for (const line of lines) {
-        const event = asObject(JSON.parse(line))
-        const object = asObject(event?.object)
-        if (event === undefined || object === undefined) continue
-        if (event.type === 'ERROR')
-          throw new KubernetesError(typeof object.code === 'number' ? object.code : 500, `${object.message}`)
-        events += 1
-        version = asText(asObject(object.metadata)?.resourceVersion) ?? version
-        if (event.type === 'BOOKMARK') continue
-        if (event.type === 'DELETED') objects.delete(nameOf(object))
+      const seen = lines.flatMap((line) => readEvent(line) ?? [])
+      const changes = seen.filter(({ type }) => type !== 'BOOKMARK')
+      for (const { type, object } of changes) {
+        if (type === 'DELETED') objects.delete(nameOf(object))
         else keep(objects, object, collection)
-        hasChanged = true
       }
+      events += seen.length
+      version = seen.findLast((event) => event.version !== undefined)?.version ?? version
       // One report for all objects that arrive together: each report visits all objects.
-      if (hasChanged) onChange()
+      if (changes.length > 0) onChange()
     }
     // A watch that ended without an event is not repeated without a pause.
     if (events === 0) await sleep(1000, undefined, { signal, ref: false }).catch(() => undefined)
   }
+}
+
+type WatchEvent = { readonly type: unknown; readonly object: Loose; readonly version: string | undefined }
+
+/** Throws the server's error. */
+function readEvent(line: string): WatchEvent | undefined {
+  const event = asObject(JSON.parse(line))
+  const object = asObject(event?.object)
+  if (event === undefined || object === undefined) return undefined
+  if (event.type === 'ERROR') throw new KubernetesError(typeof object.code === 'number' ? object.code : 500, `${object.message}`)
+  return { type: event.type, object, version: asText(asObject(object.metadata)?.resourceVersion) }
 }
 
 function keep(objects: Map<string, Loose>, object: Loose, { kind, most }: Collection): void {

@@ -16,46 +16,68 @@ const typeOf = (value: unknown) =>
 export function schemaProblems(
   value: unknown,
   schema: unknown,
-  { root, place, work }: At = { root: schema, place: 'the answer', work: { left: mostWork } },
+  at: At = { root: schema, place: 'the answer', work: { left: mostWork } },
 ): string[] {
+  const { root, place, work } = at
   work.left -= 1
   if (work.left < 0) throw new RangeError('the schema is too much work')
   if (schema === false) return [`${place} must not be there`]
   if (!isObject(schema)) return []
-  if (typeof schema.$ref === 'string') return schemaProblems(value, resolve(schema.$ref, root), { root, place, work })
-  const problems: string[] = []
+  if (typeof schema.$ref === 'string') return schemaProblems(value, resolve(schema.$ref, root), at)
   const type = typeOf(value)
   const wanted = [schema.type ?? []].flat()
   if (wanted.length > 0 && !wanted.includes(type) && !(type === 'integer' && wanted.includes('number'))) {
     return [`${place} must be ${wanted.join(' or ')}, and is ${type}`]
   }
+  return [
+    ...valueProblems(value, schema, place),
+    ...limits(value, schema, place),
+    ...partsOf(value, schema, place).flatMap((part) => schemaProblems(part.value, part.schema, { ...at, place: part.place })),
+    ...choiceProblems(value, schema, at),
+  ]
+}
+
+function valueProblems(value: unknown, schema: JsonObject, place: string): string[] {
+  const problems: string[] = []
   if (Array.isArray(schema.enum) && !schema.enum.some((each) => isSame(each, value))) {
     problems.push(`${place} must be one of ${schema.enum.map((each) => JSON.stringify(each)).join(', ')}`)
   }
   if ('const' in schema && !isSame(schema.const, value)) problems.push(`${place} must be ${JSON.stringify(schema.const)}`)
-  problems.push(...limits(value, schema, place))
-  const each = (inner: unknown, innerSchema: unknown, innerPlace: string) =>
-    problems.push(...schemaProblems(inner, innerSchema, { root, place: innerPlace, work }))
+  for (const name of isObject(value) ? [schema.required ?? []].flat() : []) {
+    if (!Object.hasOwn(value as JsonObject, String(name))) problems.push(`${place} lacks "${String(name)}"`)
+  }
+  return problems
+}
+
+type Part = { readonly value: unknown; readonly schema: unknown; readonly place: string }
+
+/** The values in this one, and this one again for each schema of `allOf`. */
+function partsOf(value: unknown, schema: JsonObject, place: string): Part[] {
+  const parts: Part[] = []
   if (isObject(value)) {
     const known = isObject(schema.properties) ? schema.properties : {}
-    for (const name of [schema.required ?? []].flat()) {
-      if (!Object.hasOwn(value, String(name))) problems.push(`${place} lacks "${String(name)}"`)
-    }
     for (const [name, inner] of Object.entries(value)) {
-      const innerPlace = place === 'the answer' ? name : `${place}.${name}`
-      if (Object.hasOwn(known, name)) each(inner, known[name], innerPlace)
-      else if (schema.additionalProperties !== undefined) each(inner, schema.additionalProperties, innerPlace)
+      const innerSchema = Object.hasOwn(known, name) ? known[name] : schema.additionalProperties
+      parts.push({ value: inner, schema: innerSchema, place: place === 'the answer' ? name : `${place}.${name}` })
     }
   }
   if (Array.isArray(value)) {
     const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : []
-    for (const [index, inner] of value.entries()) each(inner, first[index] ?? schema.items, `${place}[${index}]`)
+    for (const [index, inner] of value.entries()) {
+      parts.push({ value: inner, schema: first[index] ?? schema.items, place: `${place}[${index}]` })
+    }
   }
-  for (const part of [schema.allOf ?? []].flat()) each(value, part, place)
+  for (const each of [schema.allOf ?? []].flat()) parts.push({ value, schema: each, place })
+  return parts
+}
+
+function choiceProblems(value: unknown, schema: JsonObject, at: At): string[] {
   const passing = (name: string) =>
-    [schema[name] ?? []].flat().filter((option) => schemaProblems(value, option, { root, place, work }).length === 0).length
-  if (schema.anyOf !== undefined && passing('anyOf') === 0) problems.push(`${place} matches none of the alternatives`)
-  if (schema.oneOf !== undefined && passing('oneOf') !== 1) problems.push(`${place} must match exactly one of the alternatives`)
+    [schema[name] ?? []].flat().filter((option) => schemaProblems(value, option, at).length === 0).length
+  const problems: string[] = []
+  if (schema.anyOf !== undefined && passing('anyOf') === 0) problems.push(`${at.place} matches none of the alternatives`)
+  if (schema.oneOf !== undefined && passing('oneOf') !== 1)
+    problems.push(`${at.place} must match exactly one of the alternatives`)
   return problems
 }
 
