@@ -50,35 +50,23 @@ function writeShapes(xml: string, out: DocumentText): void {
       continue
     }
     const isOpen = event.type === 'open'
-    switch (event.name) {
-      case 't':
-        isText = isOpen
-        break
-      case 'fld':
-        isField = isOpen
-        break
-      case 'cNvPr':
-        if (isOpen) description = event.attribute('descr')
-        break
-      case 'pic':
-        if (!isOpen) out.add(`${pictureNote(description)}\n`)
-        break
-      case 'chart':
-      case 'relIds':
-        if (isOpen) out.add(`${pictureNote(description)}\n`)
-        break
-      case 'br':
-        if (isOpen) out.add('\n')
-        break
-      case 'tc':
-        isCell = isOpen
-        if (isOpen) out.add('| ')
-        break
-      case 'p':
-        if (!isOpen) out.add(isCell ? ' ' : '\n')
-        break
-      case 'tr':
-        if (!isOpen) out.add('|\n')
-    }
+    if (event.name === 't') isText = isOpen
+    else if (event.name === 'fld') isField = isOpen
+    else if (event.name === 'tc') isCell = isOpen
+    if (event.type === 'close') out.add(textAtEnd(event.name, isCell, description))
+    else if (event.name === 'cNvPr') description = event.attribute('descr')
+    else out.add(textAtStart(event.name, description))
   }
+}
+
+function textAtStart(name: string, description: string | undefined): string {
+  if (name === 'chart' || name === 'relIds') return `${pictureNote(description)}\n`
+  if (name === 'br') return '\n'
+  return name === 'tc' ? '| ' : ''
+}
+
+function textAtEnd(name: string, isCell: boolean, description: string | undefined): string {
+  if (name === 'pic') return `${pictureNote(description)}\n`
+  if (name === 'p') return isCell ? ' ' : '\n'
+  return name === 'tr' ? '|\n' : ''
 }

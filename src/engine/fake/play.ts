@@ -30,6 +30,7 @@ export type Plan = {
 /**
  * Plays the reply, once for each choice. A single generator, because passing an event through another one costs as much as creating it.
  */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a generator for each part would cost more than the parts
 export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<EngineEvent> {
   const { reply, inputTokens, request } = plan
   const { chunks, delayMs } = reply

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { DecodedCall, Dialect } from '../../contract/dialect.ts'
+import type { DecodeContext, DecodedCall, Dialect } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { StartEvent } from '../../contract/event.ts'
 import { foldEvents } from '../../contract/result.ts'
@@ -45,16 +45,7 @@ export function createDialectHandler(
     let kept: KeptStream | undefined
     caller.watch?.began()
     try {
-      const serverTools = deps.tools?.namesFor(caller.principal)
-      const origin = {
-        id,
-        requestId: request.id,
-        owner: caller.principal.id,
-        ...(deps.keepsCompletions === true && { keepsCompletions: true as const }),
-        ...(serverTools !== undefined && { serverTools }),
-        ...(serverTools !== undefined && readsToolFrames(request) && { readsToolFrames: true as const }),
-      }
-      const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, origin)
+      const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, originOf(request, id))
       call = decoding instanceof Promise ? await decoding : decoding
       if (request.pinsPrompt === true) call = withPinnedPrompts(call)
       refuseWithoutStore(call, deps.store)
@@ -95,6 +86,19 @@ export function createDialectHandler(
       keep?.()
       if (kept !== undefined) deps.streams?.close(kept)
       handle.close()
+    }
+  }
+
+  function originOf(request: FastifyRequest, id: string): DecodeContext {
+    const caller = callerOf(request)
+    const serverTools = deps.tools?.namesFor(caller)
+    return {
+      id,
+      requestId: request.id,
+      owner: caller.id,
+      ...(deps.keepsCompletions === true && { keepsCompletions: true }),
+      ...(serverTools !== undefined && { serverTools }),
+      ...(serverTools !== undefined && readsToolFrames(request) && { readsToolFrames: true }),
     }
   }
 
