@@ -7,7 +7,7 @@ import { bundlePrograms } from './build/bundle.mjs'
 import { root } from './commands.mjs'
 import { llamaPackage } from './llama-package.mjs'
 import { ensureNode } from './node.mjs'
-import { bundleMcpClient, removeInnerTypes } from './trim-package.mjs'
+import { bundleMcpClient, listBundled, removeInnerTypes } from './trim-package.mjs'
 
 await ensureNode()
 if (!existsSync(join(root, 'node_modules', 'typescript'))) await ensureInstalled()
@@ -15,7 +15,7 @@ await ensureBuilt()
 forgetOutputs()
 await bundleMcpClient()
 // With the client that is bundled now.
-await bundlePrograms()
+listBundled(await bundlePrograms())
 removeInnerTypes()
 
 // For editors; the example of a configuration names it.

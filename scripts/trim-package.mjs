@@ -10,8 +10,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import { root } from './commands.mjs'
+import { productionModules } from './stage.mjs'
 
 const dist = join(root, 'dist')
 const cache = join(root, '.cache')
@@ -42,13 +43,23 @@ export async function bundleMcpClient() {
       },
     })
     const modules = output.output.flatMap(({ moduleIds = [] }) => moduleIds)
-    const packages = [...new Set(modules.map(packageOf).filter((folder) => folder !== undefined))].sort()
     renameSync(join(work, 'protocol.js'), bundle)
-    writeFileSync(list, `${JSON.stringify(packages.map(describe), null, 2)}\n`)
+    writeList(packagesOf(modules).map(describe))
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
 }
+
+/** Adds the packages of these modules to the list, but for those that are installed with Dragoman. */
+export function listBundled(modules) {
+  const installed = new Set(productionModules().map(({ path }) => path))
+  const added = packagesOf(modules).filter((folder) => !installed.has(folder))
+  const known = JSON.parse(readFileSync(list, 'utf8'))
+  const isNew = (one) => !known.some(({ name, version }) => name === one.name && version === one.version)
+  writeList([...known, ...added.map(describe).filter(isNew)])
+}
+
+const writeList = (packages) => writeFileSync(list, `${JSON.stringify(packages, null, 2)}\n`)
 
 /** Removes the declarations that no program can reach: those behind none of the package's `exports`. */
 export function removeInnerTypes() {
@@ -68,13 +79,18 @@ export function removeInnerTypes() {
   }
 }
 
+function packagesOf(modules) {
+  return [...new Set(modules.map(packageOf).filter((folder) => folder !== undefined))].sort()
+}
+
+/** The folder of the package that has a module: the innermost. */
 function packageOf(id) {
-  const path = relative(root, id)
-  return /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]
+  const path = relative(root, id).replaceAll(sep, '/')
+  return /^(?:node_modules\/(?:@[^/]+\/)?[^/]+\/)+/.exec(path)?.[0].slice(0, -1)
 }
 
 function describe(folder) {
   const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
-  const file = ['LICENSE', 'LICENSE.md', 'LICENCE', 'license'].find((one) => existsSync(join(root, folder, one)))
+  const file = readdirSync(join(root, folder)).find((one) => /^licen[cs]e/i.test(one))
   return { name, version, license, text: file && readFileSync(join(root, folder, file), 'utf8') }
 }

@@ -16,25 +16,25 @@ const programs = {
 }
 
 /** Packages that stay apart: native ones, and one of 2 MB that few processes need. */
-const apart = ['koffi', 'node-llama-cpp', 'unpdf']
+const apart = ['koffi', 'unpdf']
 
 export function removeBundles() {
   rmSync(target, { recursive: true, force: true })
 }
 
-/** Bundles what is in dist/. */
+/** Bundles what is in dist/, and resolves with the modules that are inside. */
 export async function bundlePrograms() {
-  if (!existsSync(join(root, 'node_modules', 'vite'))) return
+  if (!existsSync(join(root, 'node_modules', 'vite'))) return []
   const { build } = await import('vite')
   const input = Object.fromEntries(Object.entries(programs).map(([name, path]) => [name, join(dist, path)]))
   const cache = join(root, '.cache')
   mkdirSync(cache, { recursive: true })
   const outDir = mkdtempSync(join(cache, 'bundle-'))
-  await build({
+  const { output } = await build({
     configFile: false,
     root,
     logLevel: 'error',
-    plugins: [atTheirPlaces],
+    plugins: [atTheirPlaces, llamaAtItsPlace],
     ssr: { noExternal: true, external: apart },
     build: {
       ssr: true,
@@ -48,6 +48,44 @@ export async function bundlePrograms() {
   if (existsSync(target)) renameSync(target, old)
   renameSync(outDir, target)
   rmSync(old, { recursive: true, force: true })
+  return output.flatMap(({ moduleIds = [] }) => moduleIds)
+}
+
+/** Where the modules of node-llama-cpp are, which find its builds from there: a worker is told where the package is. */
+const llama = join(root, 'node_modules', 'node-llama-cpp', 'dist', sep)
+/** A worker fetches and builds nothing. */
+const unused = {
+  ipull: 'export const downloadFile = undefined, downloadSequence = undefined, DownloadStatus = undefined',
+  'simple-git': 'export const simpleGit = undefined',
+}
+/** Its builds are packages that are installed beside it. */
+const findPackage = `const packageOfLlama = (name) => {
+  const { createRequire } = process.getBuiltinModule('node:module')
+  return process.getBuiltinModule('node:url').pathToFileURL(createRequire(process.env.NODE_LLAMA_CPP).resolve(name)).href
+}
+`
+const llamaAtItsPlace = {
+  name: 'llama-at-its-place',
+  enforce: 'pre',
+  resolveId: (id) => (id in unused ? `\0${id}` : undefined),
+  load: (id) => (id.startsWith('\0') ? unused[id.slice(1)] : undefined),
+  transform(code, id) {
+    if (!id.startsWith(llama)) return
+    const place = `new URL('${relative(llama, id).replaceAll(sep, '/')}', process.env.NODE_LLAMA_CPP).href`
+    const placed = code
+      .replaceAll('import.meta.url', place)
+      .replace(/import\(("@node-llama-cpp\/[^"]+")\)/g, 'import(/* @vite-ignore */ packageOfLlama($1))')
+    const find = placed.includes('packageOfLlama(') ? findPackage : ''
+    return { code: find + (id.endsWith(`${sep}testBindingBinary.js`) ? tryOnce(placed) : placed) }
+  },
+}
+
+/** A worker does not try in a process of its own, for a third of a second, the build that the one before has run. */
+function tryOnce(code) {
+  const begin = 'export async function testBindingBinary('
+  if (!code.includes(begin)) throw new Error('node-llama-cpp tries its builds in another way')
+  const tried = 'export const testBindingBinary = async (...given) => process.argv[3] !== undefined || tryBindingBinary(...given)'
+  return `${tried}\n${code.replace(begin, 'async function tryBindingBinary(')}`
 }
 
 /** Modules find files, threads and processes by their own place. */

@@ -51,7 +51,6 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
   const child = forkScript('worker', {
     args: [String(process.pid), ...(knownBuild === undefined ? [] : [knownBuild])],
     enginePath,
-    isTried: knownBuild !== undefined,
     serialization: 'advanced',
     env: workerEnvironment(process.env, availableParallelism()),
   })

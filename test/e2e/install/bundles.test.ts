@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -11,6 +11,13 @@ test('the build bundles the programs that start most often', () => {
   for (const program of ['main', 'server-worker', 'llama-worker'] as const) {
     expect(bundleOf(program)?.href).toBe(pathToFileURL(join(dist, 'bundle', `${program}.js`)).href)
   }
+})
+
+// To import its five hundred modules takes each worker a fifth of a second.
+test('a worker of a model has node-llama-cpp in its bundle', () => {
+  const worker = readFileSync(join(dist, 'bundle', 'llama-worker.js'), 'utf8')
+  expect(worker).toContain('NODE_LLAMA_CPP')
+  expect(worker).not.toMatch(/(?:from|import) ?["']node-llama-cpp["']/)
 })
 
 // The page is built anew when a file there changes, under the servers of the tests that run.

@@ -111,7 +111,9 @@ describe.skipIf(reason !== '')(`a release${reason}`, () => {
     const { bomFormat, components, dependencies } = JSON.parse(readFileSync(join(out, 'sbom.cdx.json'), 'utf8'))
     const names = components.map(({ purl }: { purl: string }) => decodeURIComponent(purl).replace(/^pkg:npm\/|@[^@]*$/g, ''))
     expect(bomFormat).toBe('CycloneDX')
-    expect(names).toEqual(expect.arrayContaining(['fastify', 'find-my-way', 'pg', '@modelcontextprotocol/client']))
+    expect(names).toEqual(
+      expect.arrayContaining(['fastify', 'find-my-way', 'pg', '@modelcontextprotocol/client', 'node-llama-cpp']),
+    )
     expect(names).not.toContain('vitest')
     type Component = { readonly name: string; readonly cpe?: string; readonly components?: readonly Component[] }
     const find = (wanted: string): Component | undefined => components.find((one: Component) => one.name === wanted)
