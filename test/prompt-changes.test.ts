@@ -1,13 +1,51 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { type Message, plainChat } from '../src/contract/request.ts'
 import type { Bus } from '../src/contract/server/shared.ts'
+import type { RenderPrompt } from '../src/core/prefix/dropped-thoughts.ts'
 import { PrefixMemory } from '../src/core/prefix/prefix-memory.ts'
+import { createFakeEngine } from '../src/engine/fake/engine.ts'
 import { createMediaReader } from '../src/media/reader.ts'
+import { type ChatTemplate, compileChatTemplate } from '../src/model-text/template/chat-template.ts'
 import { type Asked, type Conversation, type Json, plain, protocols, redAgain, write } from './support/http/agent-turns.ts'
 import { openTestServer } from './support/http/test-server.ts'
 import { assistant, call, reasoning, text } from './support/parts.ts'
 import { shareOver, startPrimary } from './support/process/primary.ts'
+
+/** Templates that print thoughts: as long as the question is the last one, always, if they are asked to, and never. */
+const templates = await writeTemplates({
+  'of the last question': 'loop.index0 > ns.last',
+  'of all answers': 'true',
+  'if they are asked to': 'preserve_thinking or loop.index0 > ns.last',
+  'of none': 'false',
+})
+
+async function writeTemplates<Name extends string>(conditions: Readonly<Record<Name, string>>) {
+  const folder = await mkdtemp(join(tmpdir(), 'dragoman-thoughts-'))
+  afterAll(() => rm(folder, { recursive: true }))
+  const write = async ([name, condition]: readonly [string, string]) => {
+    const source =
+      '{% set ns = namespace(last=-1) %}{% for m in messages %}{% if m.role == "user" %}{% set ns.last = loop.index0 %}{% endif %}' +
+      `{% endfor %}{% for m in messages %}<|{{ m.role }}|>{% if m.reasoning_content and (${condition}) %}<think>` +
+      '{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function | tojson }}' +
+      '{% endfor %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}'
+    const path = join(folder, `${name}.jinja`)
+    await writeFile(path, source)
+    return [name, { path, source }] as const
+  }
+  const all = await Promise.all((Object.entries(conditions) as [Name, string][]).map(write))
+  return Object.fromEntries(all) as Record<Name, { readonly path: string; readonly source: string }>
+}
+
+const compiled = new Map<string, ChatTemplate>()
+const render: RenderPrompt = async ({ prompt, ...options }, source) => {
+  const template = compiled.get(source) ?? compileChatTemplate(source, {})
+  compiled.set(source, template)
+  return template.render(prompt, options).text
+}
 
 /** The places of a conversation in the words of each protocol. */
 const places = {
@@ -109,8 +147,8 @@ const breakers: readonly {
 ]
 
 /** A server, or one of its processes, and how to send it a turn of one session. */
-function open(siblings?: Bus) {
-  const { app } = openTestServer({ prefixes: new PrefixMemory({ siblings }), media: createMediaReader() })
+function open(siblings?: Bus, engine = createFakeEngine({ script: 'from-request' })) {
+  const { app } = openTestServer({ engine, prefixes: new PrefixMemory({ siblings, render }), media: createMediaReader() })
   return async ({ path, body }: Asked, more: Json = {}, session = 's1') => {
     const payload = { model: 'default', ...body, ...more }
     const reply = await app.inject({ method: 'POST', url: path, payload, headers: { 'session-id': session } })
@@ -136,6 +174,37 @@ describe.each(protocols)('in %s', (protocol) => {
     const [at, ...facts] = String(prefix).split(';')
     expect([at, ...facts.slice(0, 2)]).toEqual([places[place][column], `part=${part}`, `change=${kind}`])
     expect(facts[2]).toMatch(/^missed=[1-9]\d*$/)
+  })
+})
+
+describe.each(protocols)('in %s, thoughts that the template prints no more after another question', (protocol) => {
+  const column = protocols.indexOf(protocol)
+  const openWith = (name: keyof typeof templates) =>
+    open(undefined, createFakeEngine({ script: 'from-request', chatTemplate: templates[name].path }))
+
+  test('are named', async () => {
+    const send = openWith('of the last question')
+    await send(write[protocol](plain, false))
+    const { prefix } = await send(write[protocol](plain, true))
+    expect(prefix).toMatch(/;part=reasoning;change=dropped;missed=[1-9]\d*$/)
+    expect(String(prefix).split(';')[0]).toBe(places.thought[column])
+    expect((await send(write[protocol](plain, true))).prefix).toBeUndefined()
+  })
+
+  test.each(['of all answers', 'of none'] as const)('are not looked for in vain, where it prints those %s', async (name) => {
+    const send = openWith(name)
+    await send(write[protocol](plain, false))
+    expect((await send(write[protocol](plain, true))).prefix).toBeUndefined()
+  })
+
+  test('are there, where the request asks for them', async () => {
+    const send = openWith('if they are asked to')
+    const asks = { chat_template_kwargs: { preserve_thinking: true } }
+    if (protocol !== 'chat') return
+    await send(write[protocol](plain, false), asks)
+    expect((await send(write[protocol](plain, true), asks)).prefix).toBeUndefined()
+    await send(write[protocol](plain, false), {}, 's2')
+    expect((await send(write[protocol](plain, true), {}, 's2')).prefix).toContain('change=dropped')
   })
 })
 
@@ -257,15 +326,17 @@ test('clean turns of conversations are never said to differ', async () => {
   const session = fc.record({
     steps: fc.array(step, { minLength: 1, maxLength: 14 }),
     session: fc.option(fc.constant('s'), { nil: undefined }),
+    keeps: fc.boolean(),
   })
-  const property = fc.asyncProperty(session, async ({ steps, session }) => {
-    const memory = new PrefixMemory()
+  const property = fc.asyncProperty(session, async ({ steps, session, keeps }) => {
+    const memory = new PrefixMemory({ render })
+    const readTemplate = () => templates[keeps ? 'of all answers' : 'of none'].source
     const system = (words: string): Message => ({ role: 'system', content: [text(words)] })
     const user = (words: string): Message => ({ role: 'user', content: [text(words)] })
     const send = async (messages: readonly Message[]) => {
       turns += 1
       const prompt = { type: 'chat' as const, ...plainChat, messages, tools: [] }
-      expect(await memory.note({ id: `r${turns}`, owner: 'a', model: 'm', session, prompt })).toEqual({})
+      expect(await memory.note({ id: `r${turns}`, owner: 'a', model: 'm', session, prompt, readTemplate })).toEqual({})
     }
     let conversation: readonly Message[] = [system('You are an agent.'), user('Read notes.txt.')]
     await send(conversation)

@@ -93,8 +93,8 @@ export type ChangedPart =
   | MediaKind
 
 /**
- * How it differs. `date`, `number`, `id`, `path` and `spacing`: in nothing else; `bytes`: media with other bytes; `value`: another setting
- * or model; `text`: in another way.
+ * How it differs. `date`, `number`, `id`, `path` and `spacing`: in nothing else; `bytes`: media with other bytes; `dropped`: the chat
+ * template prints it no more; `value`: another setting or model; `text`: in another way.
  */
 export type ChangeKind =
   | 'date'
@@ -107,6 +107,7 @@ export type ChangeKind =
   | 'order'
   | 'added'
   | 'removed'
+  | 'dropped'
   | 'value'
 
 /** A text before and now, and the equal text around the difference. */

@@ -11,7 +11,7 @@ import type { Validator } from '../contract/validator.ts'
 import { runCheckedWhole } from './checked-whole.ts'
 import { createCallCheck, toolsToCheck } from './checks/check-calls.ts'
 import { createOutputCheck, needsOutputCheck, type OutputCheck } from './checks/check-output.ts'
-import { ignoredByTemplate, mayPrint } from './checks/ignored-by-template.ts'
+import { ignoredByTemplate, mayPrint, sourceFor } from './checks/ignored-by-template.ts'
 import { refuseUnhonoured } from './checks/refuse-unhonoured.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
 import type { ConversationTurn, Noted } from './prefix/prefix-memory.ts'
@@ -159,7 +159,8 @@ function compareTurn(
   const { id, prompt, reasoning, toolChoice, comparesWith } = request
   if (prompt.type !== 'chat') return undefined
   const isPrinted = (setting: CanonicalPath) => mayPrint(setting, prompt, model.engine)
-  const asked = { id, prompt, reasoning, toolChoice, comparesWith, inputTokens, isPrinted }
+  const readTemplate = () => sourceFor(prompt, model.engine)
+  const asked = { id, prompt, reasoning, toolChoice, comparesWith, inputTokens, isPrinted, readTemplate }
   return prefixes?.note({ owner: principal.id, model: model.id, session, ...asked })
 }
 

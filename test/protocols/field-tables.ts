@@ -86,20 +86,21 @@ reason (\`length\`).
 
 ## Where a prompt differs
 
-What follows a change of an earlier message cannot come from a prompt cache. A turn of a conversation that differs from the turn before says where, how, and
+What follows a change of an earlier message cannot come from a prompt cache. A turn that differs from the turn before says where, how, and
 about how many tokens no cache can have: \`x-dragoman-prefix: messages[3];part=text;change=date;missed=18412\`. \`part\` is \`text\`, \`reasoning\`,
 \`tool-call\`, \`tool-result\`, \`image\` …, or a whole \`message\` or \`tool\`, or a \`setting\`.
 
-| \`change\`           | the first difference                                                                                 |
-| ------------------ | ---------------------------------------------------------------------------------------------------- |
-| \`date\`, \`number\`   | only dates and times, or numbers, such as a countdown of tokens                                      |
-| \`id\`, \`path\`       | only ids of calls or sessions, or paths: a folder, the state of a repository                         |
-| \`spacing\`          | only white space, ends of lines, or the Unicode form of characters                                   |
-| \`text\`, \`bytes\`    | a text in another way; media with other bytes                                                        |
-| \`order\`            | the same tools in another order                                                                      |
-| \`added\`, \`removed\` | a message, a part such as reasoning or an image, a tool, or text inside of one                       |
-| \`value\`            | a setting, such as an effort, unless the chat template is known to print it only behind all messages |
-| absent             | the earlier text is no longer in memory                                                              |
+| \`change\`           | the first difference                                                                      |
+| ------------------ | ----------------------------------------------------------------------------------------- |
+| \`date\`, \`number\`   | only dates and times, or numbers, such as a countdown of tokens                           |
+| \`id\`, \`path\`       | only ids of calls or sessions, or paths: a folder, the state of a repository              |
+| \`spacing\`          | only white space, ends of lines, or the Unicode form of characters                        |
+| \`text\`, \`bytes\`    | another text; media with other bytes                                                      |
+| \`order\`            | the same tools in another order                                                           |
+| \`added\`, \`removed\` | a message, a part such as reasoning or an image, a tool, or text inside of one            |
+| \`dropped\`          | thoughts that the chat template prints only until the next question                       |
+| \`value\`            | a setting, such as an effort, unless the chat template prints it only behind all messages |
+| absent             | the earlier text is forgotten                                                             |
 
 \`diagnostics.previous_message_id\` in Messages and \`prompt_cache_options.comparison_response_id\` in Responses compare with any reply that the server
 remembers, in Anthropic's and OpenAI's words. Turns of different keys are never compared.

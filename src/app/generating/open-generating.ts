@@ -1,9 +1,11 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../../config/load.ts'
+import type { RenderPrompt } from '../../core/prefix/dropped-thoughts.ts'
 import { PrefixMemory } from '../../core/prefix/prefix-memory.ts'
 import { ToolApprovals } from '../../core/tool-loop/tool-approvals.ts'
 import type { Generating, Keeping } from '../../http/run/deps.ts'
 import { OutputValidator } from '../../threads/output-validator.ts'
+import { PromptRenderer } from '../../threads/prompt-renderer.ts'
 import type { ModelSet } from '../models/model-set.ts'
 import type { State } from '../state/open-state.ts'
 import type { openWatching } from '../watching/open-watching.ts'
@@ -25,6 +27,11 @@ export async function openGenerating(config: LoadedConfig, { log, models, state,
   const { media, files } = createConfiguredMedia(config, store?.files)
   const { tools, pictures } = await createConfiguredTools(config, log)
   const validator = new OutputValidator()
+  const renderer = new PromptRenderer()
+  const render: RenderPrompt = async ({ reasoning = {}, ...request }, source) => {
+    const template = { source, specialTexts: [] }
+    return (await renderer.render({ ...request, reasoning, template }, new AbortController().signal)).text
+  }
   return {
     forRoutes: {
       now: () => performance.now(),
@@ -34,7 +41,7 @@ export async function openGenerating(config: LoadedConfig, { log, models, state,
       media,
       tools,
       others: { find: (name, viewer) => models.find(name, viewer), onFallback },
-      prefixes: new PrefixMemory({ siblings, onDiverged: watching.metrics.promptDiverged }),
+      prefixes: new PrefixMemory({ siblings, render, onDiverged: watching.metrics.promptDiverged }),
       ...observers,
       approvals: new ToolApprovals(siblings),
       admitsToolCall,
@@ -45,7 +52,7 @@ export async function openGenerating(config: LoadedConfig, { log, models, state,
       ...(pictures !== undefined && { pictures }),
     } satisfies Generating & Keeping,
     async close() {
-      await Promise.all([validator.close(), tools.close()])
+      await Promise.all([validator.close(), renderer.close(), tools.close()])
     },
   }
 }

@@ -55,8 +55,8 @@ export function mayPrint(
   return [switchNames, otherSwitchNames, effortNames].some((one) => one.test(before))
 }
 
-/** The source of the template that renders the prompt. */
-function sourceFor(
+/** The source of the template that renders the prompt; undefined: it is unknown. */
+export function sourceFor(
   { template }: ChatPrompt,
   { facts }: { readonly facts: Pick<EngineFacts, 'chatTemplate' | 'chatTemplateName'> },
 ): string | undefined {

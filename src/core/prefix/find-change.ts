@@ -15,14 +15,17 @@ type Comparison = {
 }
 
 /** A change without its estimate; `sameChars`: what is equal of the part that differs. */
-type Found = Omit<PromptChange, 'missedTokens'> & { readonly sameChars?: number }
+export type Found = Omit<PromptChange, 'missedTokens'> & { readonly sameChars?: number }
 
 /** Where a prompt differs from an earlier one first, in the order of most templates; undefined: it continues it. */
 export function findChange(before: Known, now: Present, { tokensPerChar, isPrinted }: Comparison): PromptChange | undefined {
   const found = findFirst(before, now, isPrinted)
-  if (found === undefined) return undefined
-  const { sameChars = 0, ...change } = found
-  const missedChars = Math.max(0, charsBehind(before.turn, change.at) - sameChars)
+  return found && withEstimate(found, before.turn, tokensPerChar)
+}
+
+/** With the tokens that follow the change in the earlier turn. */
+export function withEstimate({ sameChars = 0, ...change }: Found, before: Turn, tokensPerChar: number): PromptChange {
+  const missedChars = Math.max(0, charsBehind(before, change.at) - sameChars)
   return { ...change, missedTokens: Math.round(missedChars * tokensPerChar) }
 }
 

@@ -6,7 +6,8 @@ import type { CanonicalPath } from '../../contract/field.ts'
 import type { Bus, Topic } from '../../contract/server/shared.ts'
 import type { ComparedPrompt, PromptChange } from '../../contract/usage.ts'
 import { leastSimilarity, similarity } from './compare-texts.ts'
-import { charsOf, findChange, type Known, type Present } from './find-change.ts'
+import { findDropped, mayDropThoughts, namesThoughts, type RenderPrompt } from './dropped-thoughts.ts'
+import { charsOf, findChange, type Known, type Present, withEstimate } from './find-change.ts'
 import { findLine } from './find-line.ts'
 import { type Outline, type OutlineMessage, outlineOf, type PromptOf } from './outline.ts'
 import { type Turn, turnOf } from './turn.ts'
@@ -32,6 +33,8 @@ export type ConversationTurn = PromptOf & {
   readonly comparesWith?: string | undefined
   /** Whether the model's template may print a setting before the end of the prompt; absent: it may. */
   isPrinted?(setting: CanonicalPath): boolean
+  /** The source of the chat template; absent or undefined: it is unknown. */
+  readTemplate?(): string | undefined
 }
 
 /** `diverged`: from the turn before of the conversation; `compared`: from the one that was asked for. */
@@ -44,6 +47,8 @@ type Options = {
   readonly maxChars?: number
   /** The other processes of the server. */
   readonly siblings?: Bus | undefined
+  /** Absent: thoughts that a template drops are not looked for. */
+  readonly render?: RenderPrompt
   onDiverged?(model: string): void
 }
 
@@ -53,7 +58,7 @@ type Answer = { readonly before?: Known | undefined; readonly reply?: Known | un
 /** The processes of a server have the same version. */
 const topic: Topic<Question, Answer> = { name: 'turns', message: z.custom<Question>(), answer: z.custom<Answer>() }
 
-/** The reply waits for it: a process that is busy for longer is not waited for. */
+/** The reply waits for it: a process or a template that is busy for longer is not waited for. */
 const longestAskMs = 100
 
 /** A turn that is compared. */
@@ -64,7 +69,12 @@ type Asked = {
   /** The reply to compare with. */
   readonly named: string | undefined
   findFrom(before: Turn): PromptChange | undefined
+  /** Thoughts that the template dropped since; undefined: there are none for sure. */
+  findDropped(before: Turn): Promise<PromptChange | undefined> | undefined
 }
+
+/** `before`, `earlier`: the turns that were compared. */
+type Outcome = Noted & { readonly before: Turn | undefined; readonly earlier: Turn | undefined }
 
 /**
  * Remembers the last turn of each conversation as hashes, and finds the first place that a later turn changed: what follows it cannot come
@@ -90,7 +100,7 @@ export class PrefixMemory {
    * any, before it reports a difference or an unknown reply.
    */
   note({ id, owner, model, ...asked }: ConversationTurn): Noted | Promise<Noted> {
-    const { session, inputTokens, comparesWith, isPrinted = () => true, ...request } = asked
+    const { session, inputTokens, comparesWith, isPrinted = () => true, readTemplate, ...request } = asked
     const outline = outlineOf(request)
     const turn = turnOf(model, outline)
     const now: Present = { turn, outline }
@@ -101,12 +111,37 @@ export class PrefixMemory {
       reply: keyOf(owner, id),
       named: comparesWith === undefined ? undefined : keyOf(owner, comparesWith),
       findFrom: (before) => findChange(this.#known(before), now, { tokensPerChar, isPrinted }),
+      findDropped: (before) => {
+        const { render } = this.#options
+        const continued = { request, before: before.messages.length }
+        if (render === undefined || !mayDropThoughts(continued)) return undefined
+        const template = readTemplate?.()
+        if (template === undefined || !namesThoughts.test(template)) return undefined
+        const found = orAborted(findDropped({ ...continued, template }, render), AbortSignal.timeout(longestAskMs)).catch(
+          () => undefined,
+        )
+        return found.then((dropped) => dropped && withEstimate(dropped, before, tokensPerChar))
+      },
     }
     const { siblings } = this.#options
     const question = siblings === undefined ? undefined : this.#questionOf(compared)
-    if (siblings === undefined || question === undefined) return this.#noteKnown(compared, [])
+    if (siblings === undefined || question === undefined) return this.#complete(compared, this.#noteKnown(compared, []))
     const answers = orAborted(siblings.publish(topic, question), AbortSignal.timeout(longestAskMs)).catch(() => undefined)
-    return answers.then((known) => this.#noteKnown(compared, known))
+    return answers.then((known) => this.#complete(compared, this.#noteKnown(compared, known)))
+  }
+
+  /** Turns with equal messages may still differ by what the template prints of them. */
+  #complete({ now, findDropped }: Asked, { before, earlier, ...noted }: Outcome): Noted | Promise<Noted> {
+    const report = (found: Noted) => {
+      if (found.diverged !== undefined) this.#options.onDiverged?.(now.turn.model)
+      return found
+    }
+    const since = before === undefined || noted.diverged !== undefined ? undefined : findDropped(before)
+    const sinceEarlier = noted.compared !== 'same' || earlier === undefined ? undefined : findDropped(earlier)
+    if (since === undefined && sinceEarlier === undefined) return report(noted)
+    return Promise.all([since, sinceEarlier]).then(([diverged = noted.diverged, compared = noted.compared]) =>
+      report({ ...(diverged !== undefined && { diverged }), ...(compared !== undefined && { compared }) }),
+    )
   }
 
   /** What other processes may know better. */
@@ -118,7 +153,7 @@ export class PrefixMemory {
   }
 
   /** `answers`: undefined where the other processes were not heard; then no difference is reported. */
-  #noteKnown({ now, session, reply, named, findFrom }: Asked, answers: readonly Answer[] | undefined): Noted {
+  #noteKnown({ now, session, reply, named, findFrom }: Asked, answers: readonly Answer[] | undefined): Outcome {
     const { turn, outline } = now
     const elsewhere = answers ?? []
     const [turns, replies] = [
@@ -136,8 +171,8 @@ export class PrefixMemory {
     this.#sessions.set(session, kept)
     this.#replies.set(reply, turn)
     this.#outlines.set(turn, outline)
-    if (diverged !== undefined) this.#options.onDiverged?.(turn.model)
-    return { ...(diverged !== undefined && { diverged }), ...(named !== undefined && { compared }) }
+    const noted = { ...(diverged !== undefined && { diverged }), ...(named !== undefined && { compared }) }
+    return { ...noted, before: answers && before, earlier }
   }
 
   #answer({ session, turn, reply }: Question): Answer {

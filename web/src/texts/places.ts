@@ -100,6 +100,7 @@ export const placeTexts = {
       order: 'another order',
       added: 'added',
       removed: 'removed',
+      dropped: 'no longer printed by the chat template',
       value: 'another value',
     } as Readonly<Record<string, string>>,
     difference: 'Where the prompt differs from the turn before',
