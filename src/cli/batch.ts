@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { rename, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -30,20 +29,23 @@ type WireBatch = {
 }
 
 const pollMs = 1000
+/** A server that starts again is waited for. */
+const awayMs = 300_000
 const ended: readonly string[] = ['failed', 'completed', 'expired', 'cancelled']
 /** The field of a batch's metadata for the SHA-256 of its file. */
 const hashField = 'file_sha256'
 
 /**
- * Runs a file of requests on the server, or follows the batch that runs it already, and writes the results. Stopping the command leaves the
- * batch running. Returns the exit code: 1 if a request failed.
+ * Runs a file of requests on the server, or follows the batch that runs it already or has done so since the results were last written, and
+ * writes the results. Stopping the command leaves the batch running. Returns the exit code: 1 if a request failed.
  */
 export async function runBatch(server: ServerAddress, path: string, { model, output }: BatchFlags): Promise<number> {
+  const results = output ?? `${path.replace(/\.jsonl$/, '')}.results.jsonl`
   const { blob, endpoint, sha256 } = await readRequests(path, model)
-  const { data } = (await callServer(server, '/v1/batches?limit=100')) as { readonly data: readonly WireBatch[] }
-  const running = data.find(({ status, metadata }) => !ended.includes(status) && metadata?.[hashField] === sha256)
-  const { id } = running ?? (await createBatch(server, { blob, name: basename(path), endpoint, sha256 }))
-  console.error(running === undefined ? `batch ${id}` : `batch ${id} runs this file already`)
+  const known = await findBatch(server, sha256, await writtenSeconds(results))
+  const { id } = known ?? (await createBatch(server, { blob, name: basename(path), endpoint, sha256 }))
+  const does = known !== undefined && ended.includes(known.status) ? 'has run this file' : 'runs this file already'
+  console.error(known === undefined ? `batch ${id}` : `batch ${id} ${does}`)
   const leave = () => {
     console.error(
       `\nthe batch continues on the server: \`${commandName} batch run ${path}\` follows it, \`${commandName} batch cancel ${id}\` ends it`,
@@ -53,7 +55,7 @@ export async function runBatch(server: ServerAddress, path: string, { model, out
   process.once('SIGINT', leave)
   const batch = await follow(server, id)
   process.off('SIGINT', leave)
-  return writeResults(server, batch, output ?? `${path.replace(/\.jsonl$/, '')}.results.jsonl`)
+  return writeResults(server, batch, results)
 }
 
 export async function listBatches(server: ServerAddress): Promise<void> {
@@ -72,6 +74,37 @@ export async function cancelBatch(server: ServerAddress, id: string): Promise<vo
   console.log(`batch ${printable(id)} is ${status}`)
 }
 
+/** The batch that runs a file, or has run it since then, and whose results nobody has written. */
+async function findBatch(server: ServerAddress, sha256: string, sinceSeconds: number): Promise<WireBatch | undefined> {
+  const { data } = (await callServer(server, '/v1/batches?limit=100')) as { readonly data: readonly WireBatch[] }
+  const same = data.filter(({ metadata }) => metadata?.[hashField] === sha256)
+  const running = same.find(({ status }) => !ended.includes(status))
+  const last = same[0]
+  if (running !== undefined || last === undefined || last.created_at < sinceSeconds) return running
+  if (last.status !== 'completed' && last.status !== 'expired') return undefined
+  const files = [last.output_file_id, last.error_file_id].filter((id) => id !== null)
+  const found = await Promise.all(files.map(async (id) => (await send(server, `/v1/files/${id}`, {})).ok))
+  return found.every((isThere) => isThere) ? last : undefined
+}
+
+/** When the results of an earlier run were written. */
+async function writtenSeconds(path: string): Promise<number> {
+  const paths = [path, errorsOf(path)]
+  const times = await Promise.all(
+    paths.map((one) =>
+      stat(one).then(
+        ({ mtimeMs }) => mtimeMs / 1000,
+        () => 0,
+      ),
+    ),
+  )
+  return Math.max(...times)
+}
+
+function errorsOf(results: string): string {
+  return `${results.replace(/\.jsonl$/, '')}.errors.jsonl`
+}
+
 /** The requests of a file, each for `model` if there is one. The first decides about the endpoint. */
 async function readRequests(path: string, model: string | undefined) {
   const hash = createHash('sha256')
@@ -80,19 +113,36 @@ async function readRequests(path: string, model: string | undefined) {
   await stat(path).catch((error: unknown) => {
     throw new AppError('invalid-request', `${path} cannot be read: ${messageOf(error)}`)
   })
-  for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
-    const line = withModel(text, model, parts.length + 1)
+  let isFirst = true
+  for await (const text of linesOf(path)) {
+    const isEmpty = text.trim() === ''
+    const line = isEmpty || (!isFirst && model === undefined) ? { text } : withModel(text, model, parts.length + 1)
+    isFirst &&= isEmpty
     endpoint ??= line.url
     parts.push(`${line.text}\n`)
     hash.update(parts.at(-1) ?? '')
   }
-  if (endpoint === undefined) throw new AppError('invalid-request', `${path}: line 1 has no url, such as "/v1/chat/completions"`)
+  if (endpoint === undefined)
+    throw new AppError('invalid-request', `${path}: its first request has no url, such as "/v1/chat/completions"`)
   return { blob: new Blob(parts), endpoint, sha256: hash.digest('hex') }
 }
 
+/** Only a line feed ends a line: texts may have other characters that look like it. */
+async function* linesOf(path: string): AsyncGenerator<string> {
+  let rest = ''
+  let isFirst = true
+  for await (const piece of createReadStream(path, 'utf8')) {
+    // A file may begin with a mark of its encoding.
+    const lines = `${rest}${isFirst ? piece.replace(/^\uFEFF/, '') : piece}`.split('\n')
+    isFirst = false
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}
+
+/** The server checks all lines; the first is read for its endpoint. */
 function withModel(text: string, model: string | undefined, number: number): { readonly text: string; readonly url?: string } {
-  // The server checks all lines; the first is read for its endpoint.
-  if (number > 1 && model === undefined) return { text }
   try {
     const line = JSON.parse(text) as { readonly url?: string; readonly body?: object }
     const url = typeof line.url === 'string' ? { url: line.url } : {}
@@ -113,8 +163,20 @@ async function createBatch(server: ServerAddress, { blob, name, endpoint, sha256
 async function follow(server: ServerAddress, id: string): Promise<WireBatch> {
   const progress = createProgress(process.stderr, undefined, (count) => `${Math.round(count)} requests`)
   let wait: string | undefined
+  let answeredMs = Date.now()
   for (;;) {
-    const batch = (await callServer(server, `/v1/batches/${id}`)) as WireBatch
+    let batch: WireBatch
+    try {
+      batch = (await callServer(server, `/v1/batches/${id}`)) as WireBatch
+      answeredMs = Date.now()
+    } catch (error) {
+      const reason = messageOf(error)
+      if (AppError.from(error).code !== 'engine-failed' || Date.now() - answeredMs > awayMs) throw error
+      if (reason !== wait) progress.note(`${reason}; trying again`)
+      wait = reason
+      await pause(pollMs)
+      continue
+    }
     const { completed, failed, total } = batch.request_counts
     if (total > 0) progress.update(failed > 0 ? `${failed} failed` : 'running', completed + failed, total)
     const waits = batch.waiting && `waits until ${new Date(batch.waiting.until * 1000).toISOString()}: ${batch.waiting.reason}`
@@ -131,7 +193,7 @@ async function follow(server: ServerAddress, id: string): Promise<WireBatch> {
 async function writeResults(server: ServerAddress, batch: WireBatch, path: string): Promise<number> {
   for (const { line, message } of batch.errors?.data ?? [])
     console.error(`${line === null ? '' : `line ${line}: `}${printable(message)}`)
-  const errors = `${path.replace(/\.jsonl$/, '')}.errors.jsonl`
+  const errors = errorsOf(path)
   if (batch.output_file_id !== null) await download(server, batch.output_file_id, path)
   if (batch.error_file_id !== null) await download(server, batch.error_file_id, errors)
   const { completed, failed, total } = batch.request_counts
@@ -144,5 +206,7 @@ async function writeResults(server: ServerAddress, batch: WireBatch, path: strin
 async function download(server: ServerAddress, fileId: string, path: string): Promise<void> {
   const { ok, status, body } = await send(server, `/v1/files/${fileId}/content`, {})
   if (!ok || body === null) throw new AppError('engine-failed', `the results cannot be read: the server answered ${status}`)
-  await pipeline(Readable.fromWeb(body as never), createWriteStream(path))
+  // What is there under its name is complete.
+  await pipeline(Readable.fromWeb(body as never), createWriteStream(`${path}.part`))
+  await rename(`${path}.part`, path)
 }

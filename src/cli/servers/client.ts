@@ -161,7 +161,7 @@ function connectionLost(cause: unknown): AppError {
   return new AppError('engine-failed', `the connection to the server was lost: ${messageOf(cause)}`, { cause })
 }
 
-/** The server's error message, if it sent one. */
+/** The server's error message, if it sent one; `engine-failed` where another try may succeed. */
 async function refusal({ url, apiKey }: ServerAddress, response: Response): Promise<AppError> {
   if (response.status === 401) {
     await response.body?.cancel()
@@ -171,7 +171,8 @@ async function refusal({ url, apiKey }: ServerAddress, response: Response): Prom
   }
   const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined
   const message = body?.error?.message ?? `the server answered ${response.status} ${response.statusText}`
-  return new AppError(response.status === 403 ? 'forbidden' : 'engine-failed', printable(message))
+  const refused = response.status === 403 ? 'forbidden' : 'invalid-request'
+  return new AppError(response.status < 500 ? refused : 'engine-failed', printable(message))
 }
 
 /** The `data` of each server-sent event. */

@@ -56,6 +56,34 @@ test('dragoman batch run follows the batch that it left, until it is cancelled',
   expect(second.err()).toContain('cancelled: 1 of 2 succeeded')
 })
 
+test('dragoman batch run writes the results of a batch that has ended since it was stopped, and then runs the file again', async () => {
+  const path = await write('left.jsonl', ['Hello.', JSON.stringify({ raw: 'late', delayMs: 3000 })])
+  const first = cli.start(['batch', 'run', path, '--server', url])
+  await until(() => /\d+% of 2 requests/.test(first.err()))
+  first.child.kill('SIGINT')
+  expect(await first.ended).toBe(130)
+  const id = /batch (batch_\w+)/.exec(first.err())?.[1] ?? ''
+  await until(async () => ((await (await fetch(`${url}/v1/batches/${id}`)).json()) as { status: string }).status === 'completed')
+  const second = await cli.run(['batch', 'run', path, '--server', url])
+  expect(second).toMatchObject({ code: 0, err: expect.stringContaining(`batch ${id} has run this file`) })
+  expect(await linesOf(join(cli.home, 'left.results.jsonl'))).toHaveLength(2)
+  const third = await cli.run(['batch', 'run', path, '--server', url])
+  expect(third).toMatchObject({ code: 0, err: expect.not.stringContaining(id) })
+})
+
+test.each([[], ['--model', 'scripted']])(
+  'dragoman batch run reads files as editors on Windows write them: %s',
+  async (...flags) => {
+    const path = await write('windows.jsonl', ['One.', 'A separator\u2028in a text.'])
+    const lines = (await readFile(path, 'utf8')).split('\n')
+    await writeFile(path, `\uFEFF${['', ...lines, ''].join('\r\n')}`)
+    const { code, err } = await cli.run(['batch', 'run', path, ...flags, '--server', url])
+    expect({ code, err }).toMatchObject({ code: 0, err: expect.stringContaining('2 of 2 succeeded') })
+    const results = await linesOf(join(cli.home, 'windows.results.jsonl'))
+    expect(results[1].response.body.choices[0].message.content).toContain('\u2028')
+  },
+)
+
 test('dragoman batch run names the lines with faults', async () => {
   const path = join(cli.home, 'faulty.jsonl')
   await writeFile(path, '{"custom_id": "a", "method": "POST", "url": "/v1/embeddings", "body": {"model": "nobody"}}\n{}')
