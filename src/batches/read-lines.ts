@@ -41,10 +41,11 @@ export async function readLines(
   let count = 0
   for await (const text of splitLines(bytes, rules.maxLineBytes)) {
     number += 1
+    // Some editors begin a file with a mark of its encoding, which JSON does not have; `trim` takes it for white space.
     if (text?.trim() === '') continue
     count += 1
     if (count > maxLines) return [{ code: 'too_many_tasks', message: `a batch has at most ${maxLines} lines; split the file` }]
-    const read = text === undefined ? tooLong(number, rules) : await check.read(text, number)
+    const read = text === undefined ? tooLong(number, rules) : await check.read(number === 1 ? text.trim() : text, number)
     if ('fault' in read) note(read.fault)
     else if (faults.length === 0) await take(read.line)
   }
