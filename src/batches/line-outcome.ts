@@ -5,6 +5,10 @@ import type { LineReply } from './deps.ts'
 
 /** Failures of the server or of an engine, which another try may not have. */
 const passing: ReadonlySet<number> = new Set([408, 409, 500, 502, 503, 504, 529])
+/** There is no server that answers: also what gateways say of one that starts anew. */
+const away: ReadonlySet<number> = new Set([502, 503, 504, 529])
+/** Those of them by which no server has begun with the request. */
+const notBegun: ReadonlySet<number> = new Set([503, 529])
 const maxAttempts = 3
 const firstPauseMs = 1000
 
@@ -13,15 +17,22 @@ export type LineOutcome =
   /** `ofCaller`: all lines of the caller for this model wait, because a limit of its key is reached. */
   | { readonly type: 'again'; readonly afterMs: number; readonly attempts: number; readonly ofCaller?: string }
 
-/** Decides by a reply whether its line has ended. `attempts`: those before. */
-export function outcomeOf({ status, requestId, body, retryAfterMs }: LineReply, attempts: number): LineOutcome {
-  if (status === 429) return { type: 'again', afterMs: retryAfterMs ?? firstPauseMs, attempts, ofCaller: messageIn(body) }
+/** Decides by a reply whether its line has ended. `attempts`: those before; `isKnownAway`: lines before it found nobody who answers. */
+export function outcomeOf(reply: LineReply, attempts: number, isKnownAway: boolean): LineOutcome {
+  const { status, requestId, body, retryAfterMs } = reply
+  if (status === 429) return { type: 'again', afterMs: retryAfterMs ?? firstPauseMs, attempts, ofCaller: messageIn(reply) }
+  if (isKnownAway && notBegun.has(status)) return { type: 'again', afterMs: 0, attempts }
   if (passing.has(status) && attempts + 1 < maxAttempts) {
     return { type: 'again', afterMs: retryAfterMs ?? firstPauseMs * 4 ** attempts, attempts: attempts + 1 }
   }
   const ending = isSuccess({ status }) ? 'succeeded' : 'errored'
   const usage = ending === 'succeeded' ? usageOf(body) : undefined
   return { type: 'ended', result: { ending, status, requestId, reply: body, ...(usage !== undefined && { usage }) } }
+}
+
+/** The model, or what is behind it, cannot answer any request now. */
+export function isAway({ status }: Pick<LineReply, 'status'>): boolean {
+  return away.has(status)
 }
 
 export function isSuccess({ status }: Pick<LineReply, 'status'>): boolean {
@@ -44,9 +55,10 @@ function usageOf(body: string): BatchUsage | undefined {
   }
 }
 
-function messageIn(body: string): string {
+/** What the error in a reply says. */
+export function messageIn({ status, body }: Pick<LineReply, 'status' | 'body'>): string {
   const { error } = parseObject(body)
-  return isObject(error) && typeof error.message === 'string' ? error.message : 'a limit of the key is reached'
+  return isObject(error) && typeof error.message === 'string' ? error.message : `the reply has the status ${status}`
 }
 
 function parseObject(body: string): JsonObject {

@@ -7,7 +7,7 @@ import type { SchedulerLoad } from '../contract/scheduler.ts'
 import type { Batch, ClaimedLine, LineResult } from '../contract/server/batches.ts'
 import { type BatchDeps, type LineReply, leaseMs } from './deps.ts'
 import { LineOrder } from './line-order.ts'
-import { isSuccess, outcomeOf } from './line-outcome.ts'
+import { isAway, isSuccess, messageIn, outcomeOf } from './line-outcome.ts'
 import { openLines } from './states.ts'
 import { finalize, readInput } from './transitions.ts'
 
@@ -18,6 +18,10 @@ const flushMs = 200
 /** A process has the lines of about this time ahead: more would be kept from others, and fewer cost a query for a few lines. */
 const aheadMs = 250
 const mostAhead = 250
+/** After a line that nobody answers, no others of its model are sent for so long; twice as long after each, up to the second. */
+const [firstAwayMs, mostAwayMs] = [1000, 30_000]
+/** Where nobody has answered for so long, the lines that try it fail. */
+const awayPatienceMs = 3_600_000
 /** A line that has given up its slot this often keeps the next one. */
 const maxYields = 3
 
@@ -34,6 +38,8 @@ type ModelWork = {
   load: () => Pick<SchedulerLoad, 'slots' | 'backgroundSlots' | 'busy' | 'queued'>
   readonly order: LineOrder
   running: number
+  /** Nobody answers: since when, how many lines have tried it, and until when none is sent. */
+  away: { readonly sinceMs: number; readonly count: number; readonly untilMs: number } | undefined
   claiming: Promise<void> | undefined
   /** The last claim: when it was made, how many lines were wanted then, and how many have ended since. */
   claimed: { readonly atMs: number; readonly wanted: number; ended: number }
@@ -171,6 +177,7 @@ export class BatchRunner {
             load,
             order: new LineOrder(),
             running: 0,
+            away: undefined,
             claiming: undefined,
             claimed: { atMs: 0, wanted: 0, ended: 0 },
           })
@@ -191,11 +198,12 @@ export class BatchRunner {
 
   /** Sends lines while there are free slots, and one more, if it suits all slots, which waits for the next behind all others. */
   #pump(work: ModelWork): void {
-    if (this.#isClosed) return
+    if (this.#isClosed || (work.away?.untilMs ?? 0) > this.#deps.wallClock()) return
     const { slots: all, backgroundSlots: slots = all, busy, queued } = work.load()
     const others = Math.max(0, busy + queued - work.running)
     const free = Math.max(0, slots - others)
-    while (work.running <= free) {
+    // While nobody answers, one line tries it.
+    while (work.running <= (work.away === undefined ? free : 0)) {
       const line = work.order.take(steadyMs(), work.running === free)
       if (line === undefined) break
       const run = this.#run(line, work).finally(() => this.#runs.delete(run))
@@ -265,7 +273,10 @@ export class BatchRunner {
         return this.#finish(line, { ending: 'cancelled' })
       }
       work.order.read(line)
-      const outcome = outcomeOf(reply, line.attempts)
+      const isKnownAway = wallClock() - (work.away?.sinceMs ?? 0) < awayPatienceMs
+      const outcome = outcomeOf(reply, line.attempts, isKnownAway)
+      if (isAway(reply)) await this.#wait(batch, work, reply)
+      else work.away = undefined
       if (outcome.type === 'ended') return this.#finish(line, outcome.result)
       const untilMs = wallClock() + outcome.afterMs
       if (outcome.ofCaller !== undefined) await this.#pause(batch, work, { reason: outcome.ofCaller, untilMs })
@@ -287,6 +298,18 @@ export class BatchRunner {
     if (!aborted) this.#deps.onFailure(error, `a request of the batch '${id}' got no reply`)
     const { status, body } = this.#deps.words.encodeError(form, AppError.from(error))
     return { status, requestId: '', body: JSON.stringify(body) }
+  }
+
+  /** Nobody answers: the lines of the model wait. */
+  async #wait({ id }: Batch, work: ModelWork, reply: LineReply): Promise<void> {
+    const nowMs = this.#deps.wallClock()
+    const { sinceMs, count, untilMs: lastMs } = work.away ?? { sinceMs: nowMs, count: 0, untilMs: 0 }
+    // One of those that were sent together.
+    if (lastMs > nowMs) return
+    const untilMs = nowMs + Math.max(reply.retryAfterMs ?? 0, Math.min(mostAwayMs, firstAwayMs * 2 ** count))
+    work.away = { sinceMs, count: count + 1, untilMs }
+    const waits = { reason: messageIn(reply), untilMs }
+    await this.#store(() => this.#deps.store.change(id, (now) => ({ ...now, waits })))
   }
 
   /** A limit of the key stops all lines of the caller for this model until it allows more. */

@@ -140,9 +140,33 @@ const usage = { prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: {
 
 describe('a line of a batch', () => {
   test('is sent again after a failure of the server, and ends with the third', async () => {
-    const { run, ended, sent } = await open({ send: (_, attempt) => reply(503, {}, { retryAfterMs: attempt }) })
+    const { run, ended, sent } = await open({ send: (_, attempt) => reply(500, {}, { retryAfterMs: attempt }) })
     expect((await ended(await run([bodyOf('one')]))).counts).toMatchObject({ total: 1, errored: 1 })
     expect(sent).toHaveLength(3)
+  })
+
+  test('waits with the others while nobody answers, which one of them tries, and the batch shows why', async () => {
+    let isAway = true
+    const { run, ended, stateOf, sent } = await open({
+      slots: 4,
+      send: () => (isAway ? reply(503, { error: { message: 'it starts' } }) : reply(200)),
+    })
+    const batch = await run(Array.from({ length: 40 }, (_, index) => bodyOf(`${index}`)))
+    await until(() => sent.length >= 7)
+    expect((await stateOf(batch)).waits).toMatchObject({ reason: 'it starts' })
+    // Those of all slots and one that waited, then one at a time.
+    expect(sent).toHaveLength(7)
+    isAway = false
+    expect((await ended(batch)).counts).toMatchObject({ succeeded: 40, errored: 0 })
+  })
+
+  test('that nobody answers, while others are answered, ends with the third', async () => {
+    const hasBad = ({ body }: SentLine) => body.includes('bad')
+    const { run, ended, sent } = await open({ slots: 1, send: (line) => reply(hasBad(line) ? 503 : 200) })
+    const timer = setInterval(() => void run([bodyOf('good')]), 100)
+    onTestFinished(() => clearInterval(timer))
+    expect((await ended(await run([bodyOf('bad')]))).counts).toMatchObject({ succeeded: 0, errored: 1 })
+    expect(sent.filter((body) => body.includes('bad'))).toHaveLength(3)
   })
 
   test('is sent again when there is no reply, and is not cancelled by that', async () => {
