@@ -55,7 +55,7 @@ function usageOf(body: string): BatchUsage | undefined {
   }
 }
 
-/** What the error in a reply says. */
+/** The message of a reply's error. */
 export function messageIn({ status, body }: Pick<LineReply, 'status' | 'body'>): string {
   const { error } = parseObject(body)
   return isObject(error) && typeof error.message === 'string' ? error.message : `the reply has the status ${status}`

@@ -18,9 +18,9 @@ const flushMs = 200
 /** A process has the lines of about this time ahead: more would be kept from others, and fewer cost a query for a few lines. */
 const aheadMs = 250
 const mostAhead = 250
-/** After a line that nobody answers, no others of its model are sent for so long; twice as long after each, up to the second. */
+/** The pause of a model after a line that nobody answers; after each, it is twice as long, up to the second. */
 const [firstAwayMs, mostAwayMs] = [1000, 30_000]
-/** Where nobody has answered for so long, the lines that try it fail. */
+/** When nobody has answered for this long, the lines that try it fail. */
 const awayPatienceMs = 3_600_000
 /** A line that has given up its slot this often keeps the next one. */
 const maxYields = 3

@@ -53,9 +53,9 @@ export type OnLoading = (place: () => LoadPlace | undefined) => void
 /** Called when a request has to wait for a slot, with a function that returns its position; undefined once it no longer waits. */
 export type OnQueued = (place: () => QueuePosition | undefined) => void
 
-/** What a process may use of the servers of a model, to which other processes send requests as well. */
+/** The part of a process in the servers of a model, to which other processes send requests as well. */
 export interface ServerShare {
-  /** This process's part of so many slots, for background requests, while it runs so many interactive ones; at least 1. */
+  /** This process's part of these slots, for background requests, while it runs this many interactive ones; at least 1. */
   slotsOf(serverSlots: number, interactive: number): number
   /** Replaces what is called when the part may have become smaller. */
   onLess(listener: () => void): void

@@ -56,7 +56,7 @@ export class SharedSlots {
     }
   }
 
-  /** Called every few seconds. Without batches, nothing is told. */
+  /** Called every few seconds. Without batches, processes say nothing. */
   look(hasBatches: boolean): void {
     this.#hasBatches = hasBatches
     if (hasBatches) for (const [name, model] of this.#models) if (model.told !== undefined) this.#tell(name, model)
