@@ -17,6 +17,8 @@ export type SmallArchitecture =
   | 'qwen35'
   /** Windows, and several heads. */
   | 'mimo2'
+  /** Windows, several heads, experts in the last layer, and a gate for each head of attention. */
+  | 'step35'
   /** Positions of several numbers. */
   | 'qwen2vl'
 
@@ -95,6 +97,12 @@ const expertsOf = (block: string, { matrix, width }: Writer): GgufTensor[] => [
   matrix(`${block}.ffn_gate_exps.weight`, width, expertFeedForward, experts),
   matrix(`${block}.ffn_up_exps.weight`, width, expertFeedForward, experts),
   matrix(`${block}.ffn_down_exps.weight`, expertFeedForward, width, experts),
+]
+
+const sharedExpert = (block: string, { matrix, width }: Writer): GgufTensor[] => [
+  matrix(`${block}.ffn_gate_shexp.weight`, width, expertFeedForward),
+  matrix(`${block}.ffn_up_shexp.weight`, width, expertFeedForward),
+  matrix(`${block}.ffn_down_shexp.weight`, expertFeedForward, width),
 ]
 
 const postNorms = ['attn_norm', 'ffn_norm', 'post_attention_norm', 'post_ffw_norm']
@@ -195,14 +203,7 @@ const architectures: Readonly<Record<SmallArchitecture, Architecture>> = {
         matrix(`${block}.attn_k_b.weight`, rank, rank, heads),
         matrix(`${block}.attn_v_b.weight`, rank, rank, heads),
         matrix(`${block}.attn_output.weight`, heads * rank, width),
-        ...(layer === 0
-          ? dense(block, writer)
-          : [
-              ...expertsOf(block, writer),
-              matrix(`${block}.ffn_gate_shexp.weight`, width, expertFeedForward),
-              matrix(`${block}.ffn_up_shexp.weight`, width, expertFeedForward),
-              matrix(`${block}.ffn_down_shexp.weight`, expertFeedForward, width),
-            ]),
+        ...(layer === 0 ? dense(block, writer) : [...expertsOf(block, writer), ...sharedExpert(block, writer)]),
       ]
     },
   },
@@ -260,6 +261,23 @@ const architectures: Readonly<Record<SmallArchitecture, Architecture>> = {
       ...norms(block, writer, 'attn_norm', 'ffn_norm'),
       ...attention(block, writer),
       ...dense(block, writer),
+    ],
+  },
+  step35: {
+    layers: 2,
+    metadata: {
+      ...rmsNorm,
+      ...mixture(2),
+      leading_dense_block_count: uint32(1),
+      expert_shared_feed_forward_length: uint32(expertFeedForward),
+      'attention.sliding_window_pattern': { type: 'int32s', value: [0, 1] },
+    },
+    tensors: (block, writer, layer) => [
+      ...norms(block, writer, 'attn_norm', 'ffn_norm'),
+      ...headNorms(block, writer),
+      ...attention(block, writer),
+      writer.matrix(`${block}.attn_gate.weight`, writer.width, writer.width / headLength),
+      ...(layer === 0 ? dense(block, writer) : [...expertsOf(block, writer), ...sharedExpert(block, writer)]),
     ],
   },
   qwen35: {
