@@ -10,6 +10,7 @@ import type { ServerPlan } from '../../engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../../engine/remote/engine.ts'
 import type { ModelFiles } from '../../lifecycle/fetch-files.ts'
 import { describeContext, onGpu } from '../../registry/gguf/choose-context.ts'
+import { draftTypeOf } from '../../registry/gguf/draft-type.ts'
 import { usualContext } from '../../registry/gguf/memory-need.ts'
 import { readProjector } from '../../registry/gguf/read-projector.ts'
 import type { FindTemplate, LocateFiles } from './create-llama-engine.ts'
@@ -52,7 +53,7 @@ export function createLlamaServer(
       separatesMedia = mmprojPath !== undefined && withoutSeparators.has((await readProjector(mmprojPath))?.type)
       const template = await findTemplate()
       const named = template && { chatTemplatePath: template.path, chatTemplateName: template.name }
-      const plan = { ...planOf(config, files), binary, ...named }
+      const plan = { ...planOf(config, await withDraftType(files)), binary, ...named }
       const room = sharing.room()
       const withCache = async (complete: ServerPlan): Promise<ServerPlan> => {
         const { bytes } = await serverNeed(complete)
@@ -84,6 +85,13 @@ export function createLlamaServer(
         ...(defaults !== undefined && { sampling: defaults }),
       }),
   })
+}
+
+/** The kind of a draft model that only reads what the model computes: its file says it, where the settings do not. */
+async function withDraftType({ draft, ...files }: ModelFiles): Promise<ModelFiles> {
+  if (draft === undefined) return files
+  const type = draft.type ?? (await draftTypeOf(draft.modelPath))
+  return { ...files, draft: { ...draft, ...(type !== undefined && { type }) } }
 }
 
 function planOf(config: LlamaServerModelConfig, files: ModelFiles): Omit<ServerPlan, 'contextLength' | 'binary'> {
