@@ -34,8 +34,11 @@ export type Usage = {
   readonly drafts?: DraftCounts & { readonly kinds: DraftKinds }
 }
 
-/** What drafts tokens: the text so far, a grammar, a draft model, or layers that were trained to predict a model's tokens. */
-export const draftKinds = ['ngram', 'certain', 'model', 'mtp', 'eagle3'] as const
+/**
+ * What drafts tokens: the text so far, a grammar, a draft model, layers that were trained to predict a model's tokens, or another server,
+ * which does not say how.
+ */
+export const draftKinds = ['ngram', 'certain', 'model', 'mtp', 'eagle3', 'server'] as const
 export type DraftKind = (typeof draftKinds)[number]
 
 /** The tokens that were drafted, and those of them that the model chose too. */

@@ -45,7 +45,7 @@ export function addGenerationMetrics(registry: Registry) {
   const drafted = (name: string, help: string) => addCounter(registry, { name, help, labelNames: ['model', 'kind'] })
   const drafts = drafted(
     'dragoman_draft_tokens_total',
-    'Tokens that speculative decoding drafted, by its kind: ngram, certain (by a grammar), model (a draft model), mtp or eagle3.',
+    'Tokens that speculative decoding drafted, by its kind: ngram, certain (by a grammar), model (a draft model), mtp, eagle3, or server (a llama-server).',
   )
   const acceptedDrafts = drafted('dragoman_accepted_draft_tokens_total', 'Drafted tokens that the model chose too.')
   const finished = addCounter(registry, {

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startLlamaServer } from '../../../bench/llama-server.ts'
+import { createDragoman } from '../../../src/app/create-dragoman.ts'
 import { type GenerationRequest, plainChat } from '../../../src/contract/request.ts'
 import type { LoadOptions } from '../../../src/engine/llama/channel/ipc.ts'
 import { LlamaEngine } from '../../../src/engine/llama/engine.ts'
 import { chatRequest, completeChoices } from '../../engine-contract.ts'
 import { encodeEagleModels } from '../../support/llama/eagle-model.ts'
+import { encodeGguf } from '../../support/llama/gguf-writer.ts'
 import { encodeHeadedModel, encodeTrunk, headedArchitectures } from '../../support/llama/headed-model.ts'
 import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
 import { encodeSmallModel } from '../../support/llama/random-architectures.ts'
@@ -225,6 +227,32 @@ describe('an EAGLE-3 head', () => {
     await expect(engine.ensureReady(never)).rejects.toThrow(why)
   })
 })
+
+test('an assistant of Gemma 4, which reads the memory of its model, is refused with the engine that lets it', async () => {
+  const assistant = encodeGguf(new Map([['general.architecture', { type: 'string', value: 'gemma4-assistant' }]]), [])
+  const draft = { modelPath: await write('assistant', assistant) }
+  const engine = createEngine(await write('for-assistant', encodeSmallModel('llama', { width: 32 })), { draft })
+  onTestFinished(() => engine.close())
+  await expect(engine.ensureReady(never)).rejects.toThrow(
+    /assistant\.gguf' reads the memory of its model.*`engine: llama-server`/,
+  )
+})
+
+test.skipIf(llamaServerBinary === undefined)(
+  `a managed llama-server drafts with an EAGLE-3 head whose type only its file says${llamaServerHint}`,
+  async () => {
+    const { model, draft } = encodeEagleModels()
+    const [source, head] = [await write('managed-model', model), await write('managed-draft', draft)]
+    const managed = { engine: 'llama-server', binary: llamaServerBinary ?? '', source, contextLength: 512, slots: 1 } as const
+    const dragoman = await createDragoman({
+      config: { storage: 'off', builtinModel: false, models: [{ id: 'm', ...managed, draft: { source: head } }] },
+    })
+    onTestFinished(() => dragoman.close())
+    const request = { model: 'm', prompt: story, sampling: greedy, maxOutputTokens: 20, ignoreEos: true }
+    const { usage } = await dragoman.generate(request).result()
+    expect(usage.drafts?.proposed).toBeGreaterThan(0)
+  },
+)
 
 test('a model with heads is loaded without them, where nothing is drafted', async () => {
   const engine = createEngine(await write('unused', encodeHeadedModel('qwen35', { heads: 2 })))

@@ -1,5 +1,6 @@
 import type { EventOf } from '../../../contract/event.ts'
 import type { Annotation } from '../../../contract/request.ts'
+import type { DraftCounts } from '../../../contract/usage.ts'
 
 /** A reply or a piece of it, independent of the protocol. */
 export type WireChunk = {
@@ -48,6 +49,8 @@ type WireTimings = {
   readonly outputTokens: number
   readonly prefillMs: number | undefined
   readonly decodeMs: number | undefined
+  /** Absent: it does not draft, or does not say. */
+  readonly drafts?: DraftCounts
 }
 
 export type WireUsage = {

@@ -156,12 +156,14 @@ function readTimings(value: unknown): WireChunk['timings'] {
   const outputTokens = asCount(timings?.predicted_n)
   if (timings === undefined || outputTokens === undefined) return undefined
   const cachedTokens = asCount(timings.cache_n) ?? 0
+  const [proposed, accepted] = [asCount(timings.draft_n), asCount(timings.draft_n_accepted)]
   return {
     inputTokens: (asCount(timings.prompt_n) ?? 0) + cachedTokens,
     cachedTokens,
     outputTokens,
     prefillMs: asDuration(timings.prompt_ms),
     decodeMs: asDuration(timings.predicted_ms),
+    ...(proposed !== undefined && accepted !== undefined && { drafts: { proposed, accepted } }),
   }
 }
 

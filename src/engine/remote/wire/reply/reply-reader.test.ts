@@ -305,12 +305,15 @@ describe('what Dragoman says is what Dragoman reads', () => {
 })
 
 test('the times of a reply are those that llama-server has measured', async () => {
-  const timings = { cache_n: 2, prompt_n: 5, prompt_ms: 12.3456, predicted_n: 1, predicted_ms: 7, predicted_per_second: 142 }
+  const drafted = { draft_n: 6, draft_n_accepted: 4 }
+  const times = { prompt_ms: 12.3456, predicted_ms: 7, predicted_per_second: 142 }
+  const timings = { cache_n: 2, prompt_n: 5, predicted_n: 1, ...times, ...drafted }
   const choice = { index: 0, delta: { content: 'a' } }
   const chunks = [{ choices: [choice] }, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], timings }]
   const frames = [...chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`), 'data: [DONE]\n\n']
   const read = await answer(engineOver([await upstream(streamOf(...frames))]), ask('hi'))
   expect(read).toMatchObject({ timings: { prefillMs: 12.346, decodeMs: 7 }, usage: { inputTokens: 7, cachedInputTokens: 2 } })
+  expect(read).toMatchObject({ usage: { drafts: { proposed: 6, accepted: 4, kinds: { server: { proposed: 6, accepted: 4 } } } } })
 })
 
 test('those who ask for it learn how far llama-server has read the prompt, before the text', async () => {

@@ -2,6 +2,7 @@ import { thousandths } from '../../../../base/thousandths.ts'
 import { callableTools, functionTools } from '../../../../canonical/callable-tools.ts'
 import type { EngineEvent, Timings, Usage } from '../../../../contract/event.ts'
 import type { OutputFormat } from '../../../../contract/output-format.ts'
+import { sumDrafts } from '../../../../contract/usage.ts'
 import type { SentRequest } from '../../servers/check-upstream.ts'
 import type { Profile } from '../../servers/profile.ts'
 import type { WireChoice, WireChunk } from '../../transport/wire-chunk.ts'
@@ -229,6 +230,7 @@ export class ReplyReader {
     if (told === undefined) return undefined
     const { outputTokens, cachedTokens } = told
     const before = this.#before
+    const drafts = this.#timings?.drafts
     // A server that continues an answer reads its beginning as a part of the prompt.
     const inputTokens = before?.inputTokens ?? Math.max(0, told.inputTokens - (before?.outputTokens ?? 0))
     return {
@@ -236,6 +238,7 @@ export class ReplyReader {
       outputTokens: outputTokens + (before?.outputTokens ?? 0),
       cachedInputTokens: Math.min(cachedTokens, inputTokens),
       reasoningTokens: this.#usage?.reasoningTokens ?? 0,
+      ...(drafts !== undefined && { drafts: sumDrafts([{ server: drafts }]) }),
     }
   }
 }
