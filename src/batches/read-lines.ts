@@ -110,7 +110,12 @@ export class LineCheck {
     }
     const refusal = await this.#refuse(model)
     if (refusal !== undefined) return fault(line, 'model_not_found', refusal, `${bodyName}.model`)
-    return { line: { line, customId, model, grouping: groupingOf(body as JsonObject), body: JSON.stringify(body) } }
+    try {
+      return { line: { line, customId, model, grouping: groupingOf(body as JsonObject), body: JSON.stringify(body) } }
+    } catch {
+      // Text of more levels can be read than values can be written.
+      return fault(line, 'invalid_request', `${bodyName} is nested too deeply`, bodyName)
+    }
   }
 
   #refuse(model: string): Promise<string | undefined> {

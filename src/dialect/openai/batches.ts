@@ -14,7 +14,7 @@ const endpoints = [
   '/v1/embeddings',
   '/v1/responses',
   '/v1/rerank',
-  '/v1/score',
+  '/v1/score/evaluation',
 ] as const
 const hourMs = 3_600_000
 const windowError = 'a text such as "24h", from 1h to 168h'

@@ -116,8 +116,10 @@ describe('batches', () => {
       lineOf('model', 'Hello.', { model: 'other' }),
       { ...lineOf('body', 'Hello.'), body: undefined },
       [],
+      lineOf('deep', 'nested'),
     ]
-    const batch = await create(`${toJsonLines(faulty)}{"custom_id":`)
+    const nested = toJsonLines(faulty).replace('"nested"', '['.repeat(9000) + ']'.repeat(9000))
+    const batch = await create(`${nested}{"custom_id":`)
     const done = await ended(batch.id)
     expect(done.status).toBe('failed')
     expect(done.errors?.data?.map(({ line, code, param }) => [line, code, param])).toEqual([
@@ -130,9 +132,29 @@ describe('batches', () => {
       [8, 'model_not_found', 'body.model'],
       [9, 'missing_required_parameter', 'body'],
       [10, 'invalid_json_line', null],
-      [11, 'invalid_json_line', null],
+      [11, 'invalid_request', 'body'],
+      [12, 'invalid_json_line', null],
     ])
     expect((await ended((await create('\n')).id)).errors?.data).toMatchObject([{ code: 'empty_file' }])
+  })
+
+  test.each([
+    ['/v1/completions', { prompt: 'x' }, 200],
+    ['/v1/embeddings', { input: 'x' }, 200],
+    ['/v1/responses', { input: 'x' }, 200],
+    ['/v1/rerank', { query: 'x', documents: ['x'] }, 'does not score texts'],
+    ['/v1/score/evaluation', { messages: ['x'] }, 200],
+  ])('lines go to %s as they would alone', async (endpoint, body, expected) => {
+    const line = { custom_id: 'one', method: 'POST', url: endpoint, body: { model: 'scripted', ...body } }
+    const file = await openai.files.create({
+      file: await toFile(Buffer.from(JSON.stringify(line)), 'in.jsonl'),
+      purpose: 'batch',
+    })
+    const { id } = await openai.batches.create({ input_file_id: file.id, endpoint: endpoint as never, completion_window: '24h' })
+    const { output_file_id: output, error_file_id: error } = await ended(id)
+    const [result] = await contentOf(output ?? error)
+    if (expected === 200) expect(result).toMatchObject({ custom_id: 'one', response: { status_code: expected } })
+    else expect(JSON.stringify(result)).toContain(expected)
   })
 
   test('a batch needs a file that was uploaded for it', async () => {
