@@ -214,18 +214,25 @@ describe('choices on two slots', () => {
   })
 
   test('neither waits for the other to end', async () => {
+    const maxOutputTokens = 60
+    await decode(loaded, { command: command({ choices: 1, maxOutputTokens: 1 }), control: running }, collect().report)
     const before = passes.length
-    await decode(loaded, { command: command({ choices: 2 }), control: running }, collect().report)
-    // Together, or where that is faster by turns of four passes (`PassSize`).
-    const turns = passes.slice(before).map((sequences) => sequences.join())
-    const longest = turns.reduce(
-      ({ most, row }, turn, at) => {
-        const length = turn.includes(',') ? 0 : turn === turns[at - 1] ? row + 1 : 1
-        return { most: Math.max(most, length), row: length }
+    await decode(loaded, { command: command({ choices: 2, maxOutputTokens }), control: running }, collect().report)
+    const turns = passes.slice(before)
+    const sequences = [...new Set(turns.flat())]
+    expect(sequences).toHaveLength(2)
+    // When one has ended, the other is alone.
+    const firstEnd = Math.min(...sequences.map((one) => turns.findLastIndex((turn) => turn.includes(one))))
+    // Together, or where that is faster by turns of four passes (`PassSize`); more where a busy machine keeps the other from its next.
+    const { most } = turns.slice(0, firstEnd).reduce(
+      ({ most, row, last }, turn) => {
+        const alone = turn.length === 1 ? turn[0] : undefined
+        const length = alone === undefined ? 0 : alone === last ? row + 1 : 1
+        return { most: Math.max(most, length), row: length, last: alone }
       },
-      { most: 0, row: 0 },
+      { most: 0, row: 0, last: undefined as number | undefined },
     )
-    expect(longest.most).toBeLessThanOrEqual(8)
+    expect(most).toBeLessThan(maxOutputTokens / 3)
   })
 
   test('a short prompt is read again where that costs less than copying', async () => {
