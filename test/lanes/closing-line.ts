@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import type { Reporter, TestModule, Vitest } from 'vitest/node'
 import { isFullLength } from '../support/process/soak-length.ts'
 import { allowedSkips } from './allowed-skips.ts'
@@ -29,6 +30,7 @@ function testsOf(module: TestModule): RanTest[] {
     name: `${file} > ${test.fullName}`,
     state: test.result().state,
     isFlaky: test.diagnostic()?.flaky === true,
+    failure: test.result().errors?.map(({ message, diff = '' }) => `${message} ${stripVTControlCharacters(diff)}`)[0],
   }))
   // It cannot be loaded, or what its tests need cannot be prepared.
   const hasFailedItself = !module.ok() && !tests.some(({ state }) => state === 'failed')

@@ -23,6 +23,11 @@ test('tests that passed only when tried again are named, and pass', () => {
   ])
 })
 
+test('why they failed is told in their line', () => {
+  const failed = { ...ran('a', 'passed', true), failure: 'expected 1 to be 2\n- 1\n+ 2' }
+  expect(closingLines([failed], [], true)[0]).toBe('passed only when tried again: a: expected 1 to be 2 - 1 + 2')
+})
+
 test('more than three of them count as failed', () => {
   expect(closingLines([...flaky(4), ran('b')], [], false).slice(-2)).toEqual([
     '4 tests passed only when tried again: more than 3 count as failed',

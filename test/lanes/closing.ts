@@ -4,6 +4,8 @@ export interface RanTest {
   readonly state: 'passed' | 'failed' | 'skipped' | 'pending'
   /** It failed before it passed. */
   readonly isFlaky: boolean
+  /** Why it failed, also before it passed. */
+  readonly failure?: string | undefined
 }
 
 export interface AllowedSkips {
@@ -22,13 +24,15 @@ export function allowedInNightly(allowed: readonly AllowedSkips[]): AllowedSkips
 /** A busy machine makes a test or two late; more is a defect. */
 const mostFlaky = 3
 
+const inOneLine = (text: string) => text.replace(/\s+/g, ' ').trim().slice(0, 3000)
+
 /**
- * The closing lines of a run, the counts last. Tests that passed only when tried again are named; more than three of them count as failed. With
+ * The closing lines of a run, the counts last. Tests that passed only when tried again are named, with why they failed; more than three of them count as failed. With
  * `isStrict`, as in CI, so does a test that is skipped and not allowed to be.
  */
 export function closingLines(tests: readonly RanTest[], allowed: readonly AllowedSkips[], isStrict: boolean): string[] {
   const named = (wanted: (test: RanTest) => boolean) => tests.filter(wanted).map(({ name }) => name)
-  const flaky = named(({ isFlaky }) => isFlaky)
+  const flaky = tests.filter(({ isFlaky }) => isFlaky)
   const skipped = named(({ state }) => state === 'skipped' || state === 'pending')
   const whyOf = (name: string) => allowed.find(({ tests }) => tests.some((start) => name.startsWith(start)))?.why
   const unlisted = skipped.filter((name) => whyOf(name) === undefined)
@@ -36,7 +40,7 @@ export function closingLines(tests: readonly RanTest[], allowed: readonly Allowe
   const failed = named(({ state }) => state === 'failed').length + tooFlaky + (isStrict ? unlisted.length : 0)
   const passed = named(({ state }) => state === 'passed').length - tooFlaky
   return [
-    ...flaky.map((name) => `passed only when tried again: ${name}`),
+    ...flaky.map(({ name, failure = '' }) => `passed only when tried again: ${name}${failure && `: ${inOneLine(failure)}`}`),
     ...(tooFlaky > 0 ? [`${tooFlaky} tests passed only when tried again: more than ${mostFlaky} count as failed`] : []),
     ...allowed.flatMap(({ why }) => {
       const { length } = skipped.filter((name) => whyOf(name) === why)
