@@ -1,6 +1,6 @@
 // Bundles what is built of our modules, with the packages that they import, for the processes that start most often: reading a few files takes less
 // time than finding a thousand. Without Vite (an install for production) nothing is bundled, and processes begin with the modules.
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root } from '../commands.mjs'
@@ -30,6 +30,9 @@ export async function bundlePrograms() {
   const cache = join(root, '.cache')
   mkdirSync(cache, { recursive: true })
   const outDir = mkdtempSync(join(cache, 'bundle-'))
+  const { NODE_ENV } = process.env
+  // Vite writes other words for tests, and the names of files depend on them.
+  process.env.NODE_ENV = 'production'
   const { output } = await build({
     configFile: false,
     root,
@@ -43,12 +46,26 @@ export async function bundlePrograms() {
       rolldownOptions: { input, output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js', comments: false } },
     },
   })
-  // A process that starts meanwhile finds all files of the one or of the other.
-  const old = `${outDir}-old`
-  if (existsSync(target)) renameSync(target, old)
-  renameSync(outDir, target)
-  rmSync(old, { recursive: true, force: true })
+  if (NODE_ENV === undefined) delete process.env.NODE_ENV
+  else process.env.NODE_ENV = NODE_ENV
+  replace(outDir)
   return output.flatMap(({ moduleIds = [] }) => moduleIds)
+}
+
+/** A process that runs imports files of its bundle later: what is the same stays. One that starts meanwhile finds all of the one or of the other. */
+function replace(made) {
+  const files = (folder) => (existsSync(folder) ? readdirSync(folder).sort() : [])
+  const isSame = (name) => readFileSync(join(made, name)).equals(readFileSync(join(target, name)))
+  if (files(made).join() === files(target).join() && files(made).every(isSame)) {
+    rmSync(made, { recursive: true })
+    // Newer than what it is made of.
+    for (const name of files(target)) utimesSync(join(target, name), new Date(), new Date())
+    return
+  }
+  const old = `${made}-old`
+  if (existsSync(target)) renameSync(target, old)
+  renameSync(made, target)
+  rmSync(old, { recursive: true, force: true })
 }
 
 /** Where the modules of node-llama-cpp are, which find its builds from there: a worker is told where the package is. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { firstAnswer, scriptedConfig } from '../../support/process/installed-server.ts'
-import { npmPackage } from '../../support/process/packed.ts'
+import { keepBundles, npmPackage } from '../../support/process/packed.ts'
 import { listenOnLoopback } from '../../support/upstream/loopback.ts'
 
 const run = promisify(execFile)
@@ -52,7 +52,8 @@ describe.skipIf(reason !== '')(`a release${reason}`, () => {
   beforeAll(async () => {
     const tarball = ['scripts/tarball.mjs', '--out', out, '--repository', 'someone/dragoman', platform]
     // npm's lists lack what is bundled where this is for production, unless they are asked for it.
-    await run(process.execPath, tarball, { cwd: root, env: { ...process.env, NODE_ENV: 'production' } })
+    const env = { ...process.env, NODE_ENV: 'production' }
+    await keepBundles(() => run(process.execPath, tarball, { cwd: root, env }))
     mkdirSync(home)
     writeFileSync(join(home, 'dragoman.yaml'), scriptedConfig)
     mkdirSync(join(folder, 'bin'))

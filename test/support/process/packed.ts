@@ -11,8 +11,17 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** Packs this checkout into the folder (which builds it), and resolves with the file. */
 export async function packInto(folder: string): Promise<string> {
-  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root })
+  const { stdout } = await keepBundles(() => run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root }))
   return join(folder, stdout.trim())
+}
+
+/** Packs with `pack`. Throws where that changes the bundles, of which processes that run, also of other tests, import files later. */
+export async function keepBundles<Packed>(pack: () => Promise<Packed>): Promise<Packed> {
+  const names = () => readdirSync(join(root, 'dist', 'bundle')).join()
+  const before = names()
+  const packed = await pack()
+  if (names() !== before) throw new Error('packing has put other bundles in the place of those that run')
+  return packed
 }
 
 /** What `npm run packed` has fetched: npm installs the packed package from it without a network. */
