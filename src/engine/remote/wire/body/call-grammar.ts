@@ -42,15 +42,14 @@ function schemaOf(output: OutputConstraint): JsonObject | undefined {
 
 /** `id`: references in the parameters are to their own root, not to that of the larger schema. */
 function callSchema(
-  { name, parameters }: FunctionTool,
+  tool: FunctionTool,
   { id, anyArguments }: { readonly id: string; readonly anyArguments: boolean },
 ): JsonObject {
-  const isOpen = anyArguments || parameters === undefined
   return {
     type: 'object',
     properties: {
-      name: { const: name },
-      arguments: isOpen ? { type: 'object' } : { $id: id, ...writtenArguments({ parameters }) },
+      name: { const: tool.name },
+      arguments: anyArguments ? { type: 'object' } : { $id: id, ...writtenArguments(tool) },
     },
     required: ['name', 'arguments'],
     additionalProperties: false,

@@ -108,5 +108,9 @@ describe('a server that refuses a grammar beside tools', () => {
     const body = await bodyOf('llama-server', { type: 'required' }, { prompt, logprobs: { top: 2 } })
     expect(body).toMatchObject({ logprobs: true, grammar: expect.stringContaining('look') })
     expect(body).not.toHaveProperty('tools')
+    const matcher = createMatcher(String(body.grammar))
+    // A tool without parameters takes none.
+    expect(matcher.matches('{"name": "look", "arguments": {}}')).toBe(true)
+    expect(matcher.matches('{"name": "look", "arguments": {"where": 1}}')).toBe(false)
   })
 })

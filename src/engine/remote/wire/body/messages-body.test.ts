@@ -158,9 +158,9 @@ describe('tools', () => {
     )
   })
 
-  test('a tool without parameters takes an object', () => {
+  test('a tool without parameters takes an object without members', () => {
     expect(bodyFor({ prompt: { tools: [{ name: 'f', strict: true }] } }).tools).toEqual([
-      { name: 'f', input_schema: { type: 'object' }, strict: true },
+      { name: 'f', input_schema: { type: 'object', properties: {} }, strict: true },
     ])
   })
 })

@@ -86,9 +86,7 @@ function toWireTool({ name, description, parameters, strict }: FunctionTool): Re
   return {
     name,
     ...(description !== undefined && { description }),
-    input_schema: wireSchema(parameters === undefined ? { type: 'object' } : argumentsSchema({ parameters }), {
-      isStrict: false,
-    }),
+    input_schema: wireSchema(argumentsSchema({ parameters }), { isStrict: false }),
     ...(strict === true && { strict }),
   }
 }
