@@ -87,3 +87,11 @@ function join(parts: readonly ReplyPart[], type: 'text' | 'reasoning' | 'refusal
   for (const part of parts) if (part.type === type) text += part.text
   return text
 }
+
+/** Whether the output continues a turn that the caller has begun. */
+export function isContinued({
+  start,
+  responsePrefix,
+}: Pick<Extract<Prompt, { type: 'chat' }>, 'start' | 'responsePrefix'>): boolean {
+  return start === 'last-message' || responsePrefix !== ''
+}

@@ -1,3 +1,4 @@
+import { isContinued } from '../canonical/parts.ts'
 import type { FormatSettings, OutputFormat } from '../contract/output-format.ts'
 import type { Prompt } from '../contract/request.ts'
 import type { ToolFormatName } from './formats/format-names.ts'
@@ -64,11 +65,11 @@ export type ReasoningAtEnd = 'open' | 'closed' | 'untouched'
 /** Where a rendered prompt ends. */
 export function reasoningAtEnd(
   { traced, startsInReasoning }: RenderedPrompt,
-  { start, responsePrefix }: Pick<Extract<Prompt, { type: 'chat' }>, 'start' | 'responsePrefix'>,
+  prompt: Pick<Extract<Prompt, { type: 'chat' }>, 'start' | 'responsePrefix'>,
   tags: ModelFormat['reasoning'],
 ): ReasoningAtEnd {
   if (startsInReasoning) return 'open'
-  if (start === 'last-message' || responsePrefix !== '') return 'closed'
+  if (isContinued(prompt)) return 'closed'
   return tags !== undefined && traced.trimEnd().endsWith(tags.close.trim()) ? 'closed' : 'untouched'
 }
 

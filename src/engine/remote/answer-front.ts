@@ -1,4 +1,4 @@
-import { textOf } from '../../canonical/parts.ts'
+import { isContinued, textOf } from '../../canonical/parts.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FormatSettings } from '../../contract/output-format.ts'
 import type { ChatPrompt, ContentPart, GenerationRequest, Message } from '../../contract/request.ts'
@@ -63,10 +63,6 @@ export async function findFront(
 function unknown(error: unknown): undefined {
   if (error instanceof AppError || error instanceof UpstreamError) return undefined
   throw error
-}
-
-function isContinued({ start, responsePrefix }: ChatPrompt): boolean {
-  return start === 'last-message' || responsePrefix !== ''
 }
 
 function continuesThought({ messages, responsePrefix }: ChatPrompt, tags: ModelFormat['reasoning']): boolean {

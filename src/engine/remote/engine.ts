@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { ActiveRuns } from '../../base/active-runs.ts'
 import { WatchedSet } from '../../base/watched-set.ts'
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
+import { isContinued } from '../../canonical/parts.ts'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
 import type {
   DrainedServer,
@@ -36,7 +37,7 @@ import { generateChoices, type PreparedRequest } from './generate-choices.ts'
 import type { GenerationDeps, ReplySink } from './generate-reply.ts'
 import { ignoredFields } from './ignored-fields.ts'
 import type { RemoteEngineOptions } from './options.ts'
-import { losesTokens, type OwnPrompt, OwnPrompts, type OwnRequest, refuseAsText, sentAsText } from './own-prompts.ts'
+import { losesOutput, type OwnPrompt, OwnPrompts, type OwnRequest, refuseAsText, sentAsText } from './own-prompts.ts'
 import { callHeaders } from './servers/call-headers.ts'
 import { refuseUnreadable } from './servers/check-upstream.ts'
 import { type Discovery, type UpstreamAccess, underTemplate } from './servers/upstream.ts'
@@ -193,7 +194,9 @@ class RemoteEngine implements Engine {
     const isForeign = protocol === 'chat' && hasForeignTags(chatTemplate, this.#options)
     const front = hasFront || isForeign ? await findFront(asked, { own, ask, chatTemplate, settings: this.#options }) : undefined
     const fronted = hasFront ? { ...sent, front } : sent
-    const startsInside = isForeign && front?.format?.startsInReasoning === true
+    // A server separates no thought that the caller has begun.
+    const startsInside =
+      (isForeign || (prompt.type === 'chat' && isContinued(prompt))) && front?.format?.startsInReasoning === true
     const outputFormat = own === undefined ? this.#formatOf(fronted, discovery, startsInside) : own.outputFormat
     const request = { ...fronted, ...readingFields(fronted, protocol, outputFormat) }
     const inputTokens = needsCount(request, session.replicas.upstreams)
@@ -256,7 +259,7 @@ class RemoteEngine implements Engine {
     const { prompts, replicas } = open.session
     const { protocol, chatTemplate } = open.discovery
     if (protocol === 'completions' || prompts.isSentAsText(request)) return prompts.write(request, chatTemplate, signal)
-    return losesTokens(request, replicas.upstreams) ? prompts.tryWrite(request, chatTemplate, signal) : undefined
+    return losesOutput(request, replicas.upstreams) ? prompts.tryWrite(request, chatTemplate, signal) : undefined
   }
 
   async #generate(session: Session, prepared: PreparedRequest, sink: ReplySink): Promise<void> {

@@ -1,6 +1,6 @@
 import { LruMap } from '../../base/lru-map.ts'
 import { callableTools, functionTools } from '../../canonical/callable-tools.ts'
-import { hasMedia } from '../../canonical/parts.ts'
+import { hasMedia, isContinued } from '../../canonical/parts.ts'
 import type { EngineFacts, RenderRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FormatSettings, OutputFormat } from '../../contract/output-format.ts'
@@ -39,7 +39,9 @@ type Options = FormatSettings & {
 }
 
 /** A conversation to render. `endsThought`: the output must not begin inside a thought. */
-export type OwnRequest = RenderRequest & { readonly endsThought?: boolean } & Partial<Pick<GenerationRequest, 'id' | 'logprobs'>>
+export type OwnRequest = RenderRequest & { readonly endsThought?: boolean } & Partial<
+    Pick<GenerationRequest, 'id' | 'logprobs' | 'output'>
+  >
 
 /** A conversation as text for `/completions`. */
 export type OwnPrompt = {
@@ -239,13 +241,17 @@ export class OwnPrompts {
 }
 
 /**
- * Whether the servers would drop some of the log-probabilities that the request asks for, if they parsed the output themselves; with tools
- * they refuse the request. Only they can hold calls to a schema.
+ * Whether the servers would lose a part of the output if they parsed it themselves: some of the log-probabilities (beside tools they refuse
+ * them), or the thought or call that a turn to be continued has begun. Only they can hold calls to a schema.
  */
-export function losesTokens({ prompt, logprobs, toolChoice }: OwnRequest, upstreams: readonly Upstream[]): boolean {
-  if (logprobs === undefined || prompt.otherTools !== undefined || hasMedia(prompt)) return false
-  if (prompt.tools.length > 0 && (toolChoice?.type === 'required' || functionTools(prompt.tools).some(isHeld))) return false
-  return upstreams.length > 0 && upstreams.every(({ profile }) => profile.dropsHeldTokens === true && profile.protocol === 'chat')
+export function losesOutput(
+  { prompt, logprobs, toolChoice, output = { type: 'text' } }: OwnRequest,
+  upstreams: readonly Upstream[],
+): boolean {
+  if ((logprobs === undefined && !isContinued(prompt)) || prompt.otherTools !== undefined || hasMedia(prompt)) return false
+  const isHeldByGrammar = toolChoice?.type === 'required' || output.type !== 'text' || functionTools(prompt.tools).some(isHeld)
+  if (prompt.tools.length > 0 && toolChoice?.type !== 'none' && isHeldByGrammar) return false
+  return upstreams.length > 0 && upstreams.every(({ profile }) => profile.losesHeldOutput === true && profile.protocol === 'chat')
 }
 
 /** Its calls are held to the schema. */

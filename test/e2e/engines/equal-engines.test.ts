@@ -31,15 +31,17 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  async function startEngines(source: string): Promise<{ app: RunningApp; models: string[] }> {
-    const [chatTemplate, script] = [join(folder, 'template.jinja'), join(folder, 'script.json')]
+  /** Absent: the model's own template. */
+  async function startEngines(source?: string): Promise<{ app: RunningApp; models: string[] }> {
+    const [file, script] = [join(folder, 'template.jinja'), join(folder, 'script.json')]
     await writeFile(script, JSON.stringify([{ reply: { raw: 'Hello.' } }]))
-    await writeFile(chatTemplate, source)
-    const tiny = { source: 'builtin:dragoman-tiny.gguf', contextLength: 8192, threads: 1, chatTemplate } as const
+    if (source !== undefined) await writeFile(file, source)
+    const template = source === undefined ? {} : { chatTemplate: file }
+    const tiny = { source: 'builtin:dragoman-tiny.gguf', contextLength: 8192, threads: 1, ...template } as const
     const models = [
       { id: 'embedded', engine: 'llama', slots: 2, ...tiny },
       { id: 'managed', engine: 'llama-server', binary: llamaServerBinary, slots: 2, ...tiny },
-      { id: 'scripted', engine: 'fake', script, chatTemplate },
+      { id: 'scripted', engine: 'fake', script, ...template },
     ]
     return { app: await startApp({ models: models as never }), models: models.map(({ id }) => id) }
   }
@@ -89,7 +91,71 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
       await app.close()
     }
   })
+
+  test('a call or thought is read alike, in a turn that is continued and beside JSON that was asked for', async () => {
+    const { app } = await startEngines()
+    const parameters = { type: 'object', properties: { city: { enum: ['Oslo', 'Rome'] } }, required: ['city'] }
+    const tools = [{ type: 'function', function: { name: 'get_weather', parameters } }]
+    const schema = {
+      type: 'object',
+      properties: { sunny: { type: 'boolean' } },
+      required: ['sunny'],
+      additionalProperties: false,
+    }
+    const json = { response_format: { type: 'json_schema', json_schema: { name: 'sky', strict: true, schema } } }
+    const begun = (content: string) => ({
+      messages: [
+        { role: 'user', content: 'Which weather in Oslo?' },
+        { role: 'assistant', content },
+      ],
+      continue_final_message: true,
+      add_generation_prompt: false,
+    })
+    const asked = { messages: [{ role: 'user', content: 'Which weather in Oslo?' }] }
+    const read = async (body: object) => {
+      const reply = await fetch(`${app.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ max_tokens: 60, temperature: 0, tools, ...body }),
+      })
+      const { choices, error } = (await reply.json()) as { choices?: readonly WireChoice[]; error?: unknown }
+      const [choice] = choices ?? []
+      const calls = choice?.message.tool_calls?.map((call) => call.function)
+      return { error, finish: choice?.finish_reason, calls, content: choice?.message.content }
+    }
+    try {
+      for (const start of ['I look. ', 'I look.\n<tool_call>\n', '<think>Hm']) {
+        for (const choice of ['auto', 'required', 'none']) {
+          const body = { ...begun(start), tool_choice: choice }
+          expect(await read({ model: 'managed', ...body }), `${start} ${choice}`).toEqual(
+            await read({ model: 'embedded', ...body }),
+          )
+        }
+      }
+      const required = { tool_choice: 'required' }
+      const likely = { ...asked, logprobs: true }
+      for (const body of [
+        asked,
+        { ...asked, ...required },
+        likely,
+        { ...likely, ...required },
+        { ...begun('I look. '), ...required },
+      ]) {
+        const wanted = { ...body, ...json }
+        expect(await read({ model: 'managed', ...wanted }), JSON.stringify(body)).toEqual(
+          await read({ model: 'embedded', ...wanted }),
+        )
+      }
+    } finally {
+      await app.close()
+    }
+  })
 })
+
+type WireChoice = {
+  readonly finish_reason: string
+  readonly message: { readonly content: string | null; readonly tool_calls?: readonly { readonly function: unknown }[] }
+}
 
 /** The status, also of an error that ends a stream, and what was wrong. */
 async function outcomeOf(url: string, body: object): Promise<{ status: number; said?: string }> {

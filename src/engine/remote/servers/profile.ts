@@ -77,8 +77,8 @@ export type Profile = {
   /** Refuses `n` with temperature 0, which gives equal choices. */
   readonly refusesEqualChoices?: true
   readonly logprobs: boolean
-  /** Chats lose the log-probabilities of text that its parser holds back; completions have all of them. */
-  readonly dropsHeldTokens?: true
+  /** Chats lose log-probabilities of text that its parser holds back, and calls of turns that they continue; completions lose nothing. */
+  readonly losesHeldOutput?: true
   /** Sends no log-probabilities if `top_logprobs` is below this. */
   readonly leastTop?: number
   /** The most top log-probabilities. */

@@ -186,7 +186,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     gbnf: ['grammar'],
     takesOurGrammars: true,
     refusesUnknownSchemas: true,
-    dropsHeldTokens: true,
+    losesHeldOutput: true,
     leastTop: 1,
     ranksByLogits: true,
     toolChoice: 'no-names',

@@ -1,4 +1,5 @@
 import { callableTools, enforcedTools } from '../../../../canonical/callable-tools.ts'
+import { isContinued } from '../../../../canonical/parts.ts'
 import { field } from '../../../../contract/field.ts'
 import type { FunctionTool, GenerationRequest, JsonObject, OutputConstraint } from '../../../../contract/request.ts'
 import type { GrammarRequest } from '../../../../grammar/compile-output.ts'
@@ -10,16 +11,20 @@ export type CallRequest = Pick<GenerationRequest, 'prompt' | 'toolChoice' | 'out
 
 /**
  * Whether our grammar enforces the required call, or a call or else the JSON that was asked for. A llama-server refuses a grammar and
- * log-probabilities beside tools, and its own enforcement fails for some models. So it gets the tools as a template variable, with the
- * grammar of one call as JSON, provided that it can be trusted with a grammar that only we know.
+ * log-probabilities beside tools, misreads the call of a turn that it continues, and its own enforcement fails for some models. So it
+ * gets the tools as a template variable, with the grammar of one call as JSON, provided that it can be trusted with a grammar that only
+ * we know.
  */
 export function callsByGrammar({ prompt, toolChoice, output, logprobs }: CallRequest, profile: Profile): boolean {
   if (profile.takesOurGrammars !== true || profile.gbnf === undefined || prompt.type !== 'chat') return false
   // The prompt shows another format, which the model would follow.
   if (prompt.toolFormat !== undefined || toolChoice.type === 'none') return false
   const tools = callableTools(prompt.tools, toolChoice)
-  if (toolChoice.type === 'auto') return tools.length > 0 && schemaOf(output) !== undefined
-  return tools.some(({ enforced }) => enforced !== undefined || toolChoice.isRepeated === true || logprobs !== undefined)
+  if (tools.length === 0) return false
+  if (schemaOf(output) !== undefined) return true
+  if (toolChoice.type === 'auto') return false
+  if (logprobs !== undefined || isContinued(prompt) || toolChoice.isRepeated === true) return true
+  return tools.some(({ enforced }) => enforced !== undefined)
 }
 
 /** The grammar of one call or, unless one is required, of the JSON that was asked for. `anyArguments`: for parameters that have no grammar. */

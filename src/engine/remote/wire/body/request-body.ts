@@ -1,4 +1,4 @@
-import { textOf } from '../../../../canonical/parts.ts'
+import { isContinued, textOf } from '../../../../canonical/parts.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import type { GenerationRequest, Prompt } from '../../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../../grammar/grammar-builder.ts'
@@ -89,7 +89,7 @@ export function continued(
   // Tokens may have come that show no text: there is nothing to continue yet.
   if (text === '' && isText) return { ...request, ...limit }
   // It would be a second thought.
-  if (!isText && (prompt.start === 'last-message' || prompt.responsePrefix !== '')) return undefined
+  if (!isText && isContinued(prompt)) return undefined
   return { ...request, ...limit, prompt: appended(prompt, { thought, text, calls }) }
 }
 
