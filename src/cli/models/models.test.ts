@@ -105,6 +105,9 @@ describe('models on this disk', () => {
     await expect(showModel('qwen3:8b', { template: false, server, loadConfig: load })).rejects.toThrow(
       'hf:bartowski/Qwen_Qwen3-8B-GGUF is not on this disk; `dragoman pull qwen3:8b` fetches it',
     )
+    await expect(showModel('/none/of.gguf', { template: false, server, loadConfig: load })).rejects.toThrow(
+      '/none/of.gguf: there is no such file',
+    )
   })
 
   test('models on this disk stay where they are files of Dragoman itself or of the user', async () => {

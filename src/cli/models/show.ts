@@ -12,8 +12,8 @@ import { formatBytes } from '../../registry/names/format-bytes.ts'
 import { availableMemoryBytes, budgetBytes } from '../../registry/names/memory.ts'
 import { formatSource } from '../../registry/names/sources.ts'
 import type { ServerAddress } from '../servers/client.ts'
-import { commandName } from '../terminal/command-name.ts'
 import { describeMedia } from './model-media.ts'
+import { notHere } from './not-here.ts'
 import { findServed, servedRows } from './served-model.ts'
 import { findWanted, type LoadModels } from './wanted-model.ts'
 
@@ -41,10 +41,7 @@ async function showFile(name: string, template: boolean, loadConfig: LoadModels)
     throw new AppError('invalid-request', `model '${model.id}' has no file here: its engine is ${model.engine}`)
   }
   const file = await locateModelFile(model.source, config.home)
-  if (file === undefined) {
-    const message = `${model.source.map(formatSource).join(', or ')} is not on this disk; \`${commandName} pull ${name}\` fetches it`
-    throw new AppError('model-unavailable', message)
-  }
+  if (file === undefined) throw notHere(model, name)
   const facts = await describeGguf(file.path)
   if (template) {
     if (facts.chatTemplate === undefined) throw new AppError('invalid-request', `${file.path} has no chat template`)

@@ -19,6 +19,11 @@ test('threads, attention, batches and caches of any model are tried, the present
   })
 })
 
+test('caches of other types are tried before attention that does not have them', () => {
+  const names = Object.keys(valuesOf({}))
+  expect(names.indexOf('cache types')).toBeLessThan(names.indexOf('flashAttention'))
+})
+
 test('experts are tried where there is a GPU beside the memory of the machine', () => {
   expect(valuesOf({}, { expertLayers: 40 }).experts).toEqual(['default', '0', '10', '20', '30', '40'])
 })

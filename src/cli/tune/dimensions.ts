@@ -24,12 +24,13 @@ export function dimensionsOf(model: Model, { cores, expertLayers, headLayers }: 
   const dimensions: readonly (Dimension | undefined)[] = [
     dimension('threads', threads, counts),
     expertLayers > 0 ? dimension('experts', experts, layers) : undefined,
-    dimension('flashAttention', flashAttention, [true, false]),
-    model.engine === 'llama' ? dimension('batchSize', batch, [128, 256, 512, 1024, 2048]) : undefined,
+    // Before flash attention: without that, values have no other type.
     {
       name: 'cache types',
       values: withPresent(cacheValue(cacheTypeK, cacheTypeV), [cacheValue('q8_0', 'q8_0'), cacheValue(undefined, undefined)]),
     },
+    dimension('flashAttention', flashAttention, [true, false]),
+    model.engine === 'llama' ? dimension('batchSize', batch, [128, 256, 512, 1024, 2048]) : undefined,
     headLayers > 0 && draft === undefined
       ? { name: 'speculation', values: withPresent(speculationValue(speculation), headTokens.map(headsValue)) }
       : undefined,

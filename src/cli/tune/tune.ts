@@ -7,8 +7,8 @@ import { locateModelFile } from '../../registry/fetch/fetch-model.ts'
 import { readWeights } from '../../registry/gguf/gguf-weights.ts'
 import { readFacts } from '../../registry/gguf/memory-need.ts'
 import { resolvePath } from '../../registry/names/sources.ts'
+import { notHere } from '../models/not-here.ts'
 import { findWanted, type LoadModels } from '../models/wanted-model.ts'
-import { commandName } from '../terminal/command-name.ts'
 import { formatTable } from '../terminal/table.ts'
 import { dimensionsOf } from './dimensions.ts'
 import { measureModel } from './measure.ts'
@@ -30,8 +30,7 @@ export async function tune({ name, minutes, write, loadConfig }: TuneOptions): P
     throw new AppError('invalid-request', `model '${model.id}' does not run here: its engine is ${model.engine}`)
   if (write !== undefined && isFromSource) throw new AppError('invalid-request', `'${name}' is not a model of ${write}`)
   const file = await locateModelFile(model.source, config.home)
-  if (file === undefined)
-    throw new AppError('model-unavailable', `its file is not here: \`${commandName} pull ${name}\` fetches it`)
+  if (file === undefined) throw notHere(model, name)
   const { gpuBytes = 0 } = await thisMachine(config.home)
   const layers = (await readWeights(file.path))?.layers ?? []
   const isMixture = layers.some(({ expertBytes }) => expertBytes > 0)
