@@ -19,10 +19,10 @@ describe.skipIf(browserPath === undefined)(`the stop of an answer, in a browser$
   })
 
   /** A page on which an answer without an end has begun. */
-  const openAnswering = async () => {
+  const openAnswering = async (delayMs = 20) => {
     const opened = await openServerPage(browser, app.url)
     await opened.page.getByRole('combobox', { name: 'Model' }).waitFor()
-    await write(opened.page, script({ raw: 'word '.repeat(90_000), delayMs: 20 }))
+    await write(opened.page, script({ raw: 'word '.repeat(90_000), delayMs }))
     await answers(opened.page).getByText('word word').waitFor()
     return opened
   }
@@ -55,4 +55,21 @@ describe.skipIf(browserPath === undefined)(`the stop of an answer, in a browser$
     expect(sent).toBe(1)
     await close()
   })
+
+  test.each(['this tab', 'another tab'])(
+    'a message that is deleted in %s while it is answered stops it, and stays away',
+    async (where) => {
+      // So slow that the question stays in view.
+      const { page, context, close } = await openAnswering(300)
+      const actor = where === 'this tab' ? page : await context.newPage()
+      if (actor !== page) await actor.goto(page.url())
+      await actor.locator('article.user').getByRole('button', { name: 'Delete' }).click()
+      await actor.getByRole('button', { name: 'Delete it and all that follows' }).click()
+      await hasStopped()
+      await expect.poll(() => page.locator('article').count()).toBe(0)
+      await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+      expect(await page.locator('article').count()).toBe(0)
+      await close()
+    },
+  )
 })

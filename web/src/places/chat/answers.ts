@@ -1,4 +1,4 @@
-import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import { send } from '../../api/client.ts'
 import { type Conversation, type Message, pathOf, replaced, withMessage } from './conversation.ts'
 import { followAnswer } from './follow-answer.ts'
@@ -111,7 +111,12 @@ async function run(conversation: Signal<Conversation>, message: Message, start?:
     change(conversation, replaced(conversation.value, end))
     await whenKept(conversation.value.id)
   })
+  // By this tab or another one.
+  const unwatch = effect(() => {
+    if (conversation.value.messages[id]?.isDeleted === true && isFollowed) stop()
+  })
   await ended
+  unwatch()
   running.value = new Map([...running.value].filter(([other]) => other !== id))
   void readModels()
 }

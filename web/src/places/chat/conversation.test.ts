@@ -8,6 +8,7 @@ import {
   createConversation,
   type Message,
   pathOf,
+  replaced,
   withMessage,
   without,
 } from './conversation.ts'
@@ -31,6 +32,11 @@ describe('a conversation', () => {
     const second = both.messages.m2 as Message
     expect(branchesOf(both, second).map(({ id }) => id)).toEqual(['m2', 'm4'])
     expect(shown(choosing(both, second))).toEqual(['m1', 'm2', 'm3'])
+  })
+
+  test('what still runs does not bring a deleted message back', () => {
+    const gone = without(talk(message('m1', undefined), message('m2', 'm1')), 'm1', true)
+    expect(shown(replaced(gone, message('m2', 'm1')))).toEqual([])
   })
 
   test('also its first message has branches', () => {

@@ -158,8 +158,9 @@ export function withMessage(conversation: Conversation, message: Message): Conve
   }
 }
 
-/** Replaces a message by its new state. */
+/** Replaces a message by its new state; a deleted one stays deleted. */
 export function replaced(conversation: Conversation, message: Message): Conversation {
+  if (conversation.messages[message.id]?.isDeleted === true) return conversation
   return { ...conversation, messages: { ...conversation.messages, [message.id]: message } }
 }
 
