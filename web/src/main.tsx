@@ -12,7 +12,16 @@ import { applyTheme } from './frame/theme.ts'
 applyTheme()
 listenToKeys()
 addEventListener('offline', connectionLost)
+// A file that nothing takes would replace the page.
+for (const event of ['dragover', 'drop'] as const) addEventListener(event, keepPage)
 // A refusal opens the sign-in, a lost connection the line at the top.
 findCaller().catch(() => undefined)
 const root = document.getElementById('page')
 if (root !== null) render(<Frame />, root)
+
+function keepPage(event: DragEvent): void {
+  if (event.defaultPrevented || event.dataTransfer?.types.includes('Files') !== true) return
+  if (event.target instanceof HTMLInputElement && event.target.type === 'file') return
+  event.preventDefault()
+  event.dataTransfer.dropEffect = 'none'
+}

@@ -88,7 +88,7 @@ export const chatTexts = {
   notReadable: (name: string, problem: string) => `${plainName(name)} was not attached: it ${problem}.`,
   emptyFile: 'is empty',
   tooSlowFile: 'takes longer than 30 seconds to read',
-  unreadFile: (why: string) => `cannot be read: ${why}`,
+  unreadFile: (why: string) => `cannot be read: ${why.replace(/\.$/, '')}`,
   readingFiles: 'Reading the files …',
   fileTokens: (count: number, isCounted: boolean) => `${isCounted ? '' : 'about '}${plural(count, 'token')}`,
   fileTooLong: (count: number, context: number) => `${plural(count, 'token')}: the context holds ${formatCount(context)}`,

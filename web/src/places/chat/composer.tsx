@@ -1,11 +1,13 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { chatTexts } from '../../texts/chat.ts'
 import { Button } from '../../ui/button.tsx'
 import { isComposing } from '../../ui/composing.ts'
 import { icons } from '../../ui/icons.tsx'
 import { AttachedFiles } from './attach/attached-files.tsx'
-import { pastedFile, readFiles } from './attach/read-files.ts'
+import { pastedFile } from './attach/read-files.ts'
 import type { Unread } from './attach/unread.ts'
+import { useDrop } from './attach/use-drop.ts'
+import { attach, changeWaiting, forgetWaiting, waitingFor } from './attach/waiting.ts'
 import type { Attachment } from './conversation.ts'
 import type { Model } from './models.ts'
 import { RecordButton } from './voice/record-button.tsx'
@@ -32,14 +34,13 @@ const draftName = (draft: string) => `dragoman.draft.${draft}`
 export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onSend, onStop }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null)
   const [text, setText] = useState('')
-  const [attachments, setAttachments] = useState<readonly Attachment[]>([])
-  const [refused, setRefused] = useState<readonly string[]>([])
-  const [isReading, setReading] = useState(false)
-  const [isOver, setOver] = useState(false)
+  const { attachments, refused, readings } = waitingFor(draft)
+  const isReading = readings > 0
+  const take = useCallback((files: readonly File[]) => void attach(draft, files), [draft])
+  const isOver = useDrop(take)
   const [waitsToSend, setWaitsToSend] = useState(false)
   useEffect(() => {
     setText(localStorage.getItem(draftName(draft)) ?? '')
-    setAttachments([])
     if (!matchMedia('(pointer: coarse)').matches) field.current?.focus()
   }, [draft])
   const write = (next: string) => {
@@ -48,12 +49,6 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
     if (next === '') localStorage.removeItem(draftName(draft))
     else localStorage.setItem(draftName(draft), next)
   }
-  const attach = async (files: readonly File[]) => {
-    setReading(true)
-    const read = await readFiles(files).finally(() => setReading(false))
-    setAttachments((before) => [...before, ...read.attachments])
-    setRefused(read.refused)
-  }
   const isEmpty = text.trim() === '' && attachments.length === 0
   const unread = refusal(attachments)
   const submit = () => {
@@ -61,13 +56,11 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
     if (!canSend) return setWaitsToSend(true)
     onSend(text, attachments)
     write('')
-    setAttachments([])
-    setRefused([])
+    forgetWaiting(draft)
   }
   useEffect(() => {
     if (waitsToSend && canSend) submit()
   }, [waitsToSend, canSend])
-  const filesOf = (transfer: DataTransfer | null) => [...(transfer?.files ?? [])]
   return (
     <form
       class="composer"
@@ -75,19 +68,6 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
       onSubmit={(event) => {
         event.preventDefault()
         submit()
-      }}
-      onDragOver={(event) => {
-        if (event.dataTransfer?.types.includes('Files') !== true) return
-        event.preventDefault()
-        setOver(true)
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        const files = filesOf(event.dataTransfer)
-        setOver(false)
-        if (files.length === 0) return
-        event.preventDefault()
-        void attach(files)
       }}
     >
       {isOver && <p class="composer-over">{chatTexts.drop}</p>}
@@ -111,7 +91,7 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
           {chatTexts.readingFiles}
         </p>
       )}
-      <AttachedFiles attachments={attachments} model={model} onChange={setAttachments} />
+      <AttachedFiles attachments={attachments} model={model} onChange={(next) => changeWaiting(draft, { attachments: next })} />
       <textarea
         ref={field}
         class="composer-text"
@@ -126,12 +106,12 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
           submit()
         }}
         onPaste={(event) => {
-          const files = filesOf(event.clipboardData)
-          const long = pastedFile(event.clipboardData?.getData('text/plain') ?? '')
+          const { files, text: pasted } = readPaste(event.clipboardData)
+          const long = pastedFile(pasted)
           if (files.length === 0 && long === undefined) return
           event.preventDefault()
-          if (files.length > 0) void attach(files)
-          else if (long !== undefined) setAttachments((before) => [...before, long])
+          if (files.length > 0) take(files)
+          else if (long !== undefined) changeWaiting(draft, { attachments: [...attachments, long] })
         }}
       />
       <div class="composer-end">
@@ -143,13 +123,13 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
             class="unseen"
             aria-label={chatTexts.attach}
             onChange={(event) => {
-              void attach([...(event.currentTarget.files ?? [])])
+              take([...(event.currentTarget.files ?? [])])
               event.currentTarget.value = ''
             }}
           />
         </label>
         {model?.architecture?.input_modalities.includes('audio') === true && (
-          <RecordButton onRecorded={(file) => void attach([file])} onProblem={(why) => setRefused([why])} />
+          <RecordButton onRecorded={(file) => take([file])} onProblem={(why) => changeWaiting(draft, { refused: [why] })} />
         )}
         <span class="space" />
         {isRunning ? (
@@ -160,6 +140,14 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
       </div>
     </form>
   )
+}
+
+/** Spreadsheets and word processors put a picture of what was copied beside its text: the text is meant. */
+function readPaste(data: DataTransfer | null): { readonly files: readonly File[]; readonly text: string } {
+  const text = data?.getData('text/plain') ?? ''
+  const isDrawnText = text.trim() !== '' && data?.types.includes('text/html') === true
+  const files = [...(data?.files ?? [])].filter(({ type }) => !(isDrawnText && type.startsWith('image/')))
+  return { files, text }
 }
 
 function StopButton({ onStop }: Pick<ComposerProps, 'onStop'>) {

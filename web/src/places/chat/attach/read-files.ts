@@ -1,6 +1,7 @@
 import { readText } from '../../../../../src/documents/text.ts'
 import { chatTexts } from '../../../texts/chat.ts'
 import type { Attachment } from '../conversation.ts'
+import { smallPicture } from './small-picture.ts'
 import type { Job, ReadFile } from './worker.ts'
 
 const maxBytes = 20_000_000
@@ -12,18 +13,32 @@ export async function readFiles(files: readonly File[]): Promise<{ attachments: 
   const attachments: Attachment[] = []
   const refused: string[] = []
   for (const file of files) {
-    const { name, type, size } = file
-    const media = mediaOf(type)
-    if (size > maxBytes) refused.push(chatTexts.tooLarge(name))
-    else if (media !== undefined)
-      attachments.push({ kind: media, name: name === '' ? media : name, type, data: await asDataUrl(file) })
-    else {
-      const read = await readFile(file)
-      if ('parts' in read) attachments.push(...(await attachmentsOf(file, read.parts)))
-      else refused.push(chatTexts.notReadable(name, read.problem))
+    const { name, size } = file
+    if (size > maxBytes) {
+      refused.push(chatTexts.tooLarge(name))
+      continue
+    }
+    try {
+      const read = await readOne(file)
+      if ('problem' in read) refused.push(chatTexts.notReadable(name, read.problem))
+      else attachments.push(...read)
+    } catch (error) {
+      // A folder, or a file that is gone.
+      refused.push(chatTexts.notReadable(name, chatTexts.unreadFile(error instanceof Error ? error.message : String(error))))
     }
   }
   return { attachments, refused }
+}
+
+async function readOne(file: File): Promise<readonly Attachment[] | { readonly problem: string }> {
+  const { name, type } = file
+  const media = mediaOf(type)
+  if (media === undefined) {
+    const read = await readFile(file)
+    return 'parts' in read ? attachmentsOf(file, read.parts) : read
+  }
+  const data = media === 'image' ? await smallPicture(file) : file
+  return [{ kind: media, name: name === '' ? media : name, type: data.type, data: await asDataUrl(data) }]
 }
 
 /** The texts and pictures of a document, in their order. */
