@@ -16,7 +16,7 @@ const scanned = {
 }
 const scan = scannedPdf([scanned])
 /** Its pages are one of text, one scanned, and one scanned with a number on it. */
-const mixed = scannedPdf([{ ...scanned, share: 0.1, text: 'first' }, scanned, { ...scanned, text: '3 / 3' }])
+const mixed = scannedPdf([{ ...scanned, share: 0.03, text: 'first' }, scanned, { ...scanned, text: '3 / 3' }])
 const docx = docxFile(wordParagraph('The treasure is in Bremen'))
 const types = { 'a.pdf': 'application/pdf', 'a.docx': 'application/vnd.openxmlformats', Dockerfile: 'application/octet-stream' }
 const files = { 'a.pdf': pdf, 'a.docx': docx, Dockerfile: Buffer.from('The treasure is in Bremen') }

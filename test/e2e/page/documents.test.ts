@@ -94,7 +94,7 @@ describe.skipIf(browserPath === undefined)(`files in the chat of the page, in a 
     const { page, attach, close } = await open('scripted')
     const dictionary = '/ColorSpace /DeviceGray /BitsPerComponent 8'
     const scanned = { width: 40, height: 40, dictionary, data: Buffer.alloc(1600, 10) }
-    const pages = [{ ...scanned, share: 0.1, text: 'first' }, scanned, { ...scanned, share: 0.1, text: 'last' }]
+    const pages = [{ ...scanned, share: 0.03, text: 'first' }, scanned, { ...scanned, share: 0.03, text: 'last' }]
     await attach({ 'a.pdf': scannedPdf(pages) })
     await page.getByRole('button', { name: 'Remove a.pdf, part 2' }).waitFor()
     const sent = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
