@@ -46,7 +46,7 @@ type CallParts = {
   isOpened: boolean
 }
 
-/** A member was read; broke off, so what came before it counts; or shows that this is no call. */
+/** A member was read; broke off, so what came before it counts; or shows that the object is not a call. */
 type MemberEnd = 'read' | 'broken' | 'no-call'
 
 /** Reads `{"name": …, "arguments": {…}}`, in any order, flat or inside `"function"`. */
