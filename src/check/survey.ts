@@ -19,6 +19,8 @@ export async function survey(sender: Sender, options: SurveyOptions): Promise<Se
   const listed = await sender.send({ path: '/v1/models' })
   if (listed === undefined || listed.status === 0)
     throw new AppError('engine-failed', `nothing answers at ${options.url}: ${listed?.failure}`)
+  if (listed.status >= 300 && listed.status < 400)
+    throw new AppError('engine-failed', `${options.url} redirects to ${listed.headers.location ?? 'nowhere'}: name that server`)
   if (listed.status === 401 || listed.status === 403)
     throw new AppError(
       'unauthorized',

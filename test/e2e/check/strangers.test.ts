@@ -25,16 +25,19 @@ async function startServer() {
 
 async function command(own: string, ...args: readonly string[]) {
   const env = { ...process.env, DRAGOMAN_SERVER: own, DRAGOMAN_API_KEY: 'sk-mine' }
-  await promisify(execFile)(process.execPath, [program, ...args], { env }).catch((error: { code: unknown }) => {
+  const failed = (error: { readonly code: unknown; readonly stderr: string }) => {
     if (typeof error.code !== 'number') throw error
-  })
+    return error
+  }
+  return (await promisify(execFile)(process.execPath, [program, ...args], { env }).catch(failed)).stderr
 }
 
-async function captured(): Promise<string> {
+const question = { model: 'theirs', messages: [{ role: 'user', content: 'Hi' }] }
+
+async function captured(path = '/v1/chat/completions', body: object = question): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-strangers-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const body = { model: 'theirs', messages: [{ role: 'user', content: 'Hi' }] }
-  await writeFile(join(folder, '1.json'), JSON.stringify({ method: 'POST', path: '/v1/chat/completions', headers: {}, body }))
+  await writeFile(join(folder, '1.json'), JSON.stringify({ method: 'POST', path, headers: {}, body }))
   return folder
 }
 
@@ -51,6 +54,20 @@ test('a server that a replay compares with, and one that judges, get their own k
   expect([...theirs.keys]).toEqual(['Bearer sk-theirs'])
   await command(mine.url, 'replay', await captured(), '--diff', '--against', `${mine.url}/v1/`)
   expect([...mine.keys]).toEqual(['Bearer sk-mine'])
+})
+
+test('a server does not get the key of another one that redirects to it', async () => {
+  const theirs = await startServer()
+  const { origin, close } = await listenOnLoopback((request, response) => {
+    request.resume()
+    response.writeHead(307, { location: theirs.url + request.url }).end()
+  })
+  onTestFinished(close)
+  const body = { model: 'theirs', max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] }
+  const folder = await captured('/v1/messages', body)
+  await command(origin, 'replay', folder, '--diff', '--against', 'other')
+  expect(await command(origin, 'check', origin, '--only', 'models')).toContain(`redirects to ${theirs.url}/v1/models`)
+  expect([...theirs.keys].filter((key) => key !== undefined)).toEqual([])
 })
 
 test('a server that is checked gets the key of the own server only if it is that', async () => {
