@@ -19,6 +19,8 @@ export type SmallArchitecture =
   | 'mimo2'
   /** Windows, several heads, experts in the last layer, and a gate for each head of attention. */
   | 'step35'
+  /** Several heads and experts. */
+  | 'hy_v3'
   /** Positions of several numbers. */
   | 'qwen2vl'
 
@@ -277,6 +279,16 @@ const architectures: Readonly<Record<SmallArchitecture, Architecture>> = {
       ...headNorms(block, writer),
       ...attention(block, writer),
       writer.matrix(`${block}.attn_gate.weight`, writer.width, writer.width / headLength),
+      ...(layer === 0 ? dense(block, writer) : [...expertsOf(block, writer), ...sharedExpert(block, writer)]),
+    ],
+  },
+  hy_v3: {
+    layers: 2,
+    metadata: { ...rmsNorm, ...mixture(2), leading_dense_block_count: uint32(1) },
+    tensors: (block, writer, layer) => [
+      ...norms(block, writer, 'attn_norm', 'ffn_norm'),
+      ...headNorms(block, writer),
+      ...attention(block, writer),
       ...(layer === 0 ? dense(block, writer) : [...expertsOf(block, writer), ...sharedExpert(block, writer)]),
     ],
   },
