@@ -11,7 +11,7 @@ type TemplateThinking = { readonly thinkingSwitch: ThinkingSwitch | undefined; r
 
 const none: TemplateThinking = { thinkingSwitch: undefined, isOffByDefault: false }
 /** Replicas mostly share one template, which each probe reads again. */
-const remembered = 8
+const remembered = 64
 
 /** Examines chat templates of other servers, in threads: they may be hostile, and rendering them takes up to a second. */
 export class TemplateReader {

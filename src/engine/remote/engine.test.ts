@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import type { Worker } from 'node:worker_threads'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { callsIn, reasoning, text, textsOf } from '../../../test/support/parts.ts'
 import {
   answer,
@@ -348,4 +350,20 @@ describe('failures', () => {
     await closing
     expect(server.hangUps()).toBe(1)
   })
+})
+
+test('the template of a server is read once, however many models have it', async () => {
+  const chat_template = `{# ${randomUUID()} #}{% if enable_thinking %}<think>{% endif %}`
+  const server = await upstream(fine, { ownedBy: 'llamacpp' })
+  server.get = (path, response) => {
+    if (path === '/props') response.end(JSON.stringify({ chat_template, build_info: 'b1' }))
+    return path === '/props'
+  }
+  await knownEngine([server], { followsTemplate: true })
+  const started: Worker[] = []
+  const note = (thread: Worker) => void started.push(thread)
+  process.on('worker', note)
+  onTestFinished(() => void process.off('worker', note))
+  await knownEngine([server], { id: 'another', followsTemplate: true })
+  expect(started).toEqual([])
 })

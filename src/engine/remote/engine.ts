@@ -50,6 +50,8 @@ import { createReplyFormat } from './wire/reply/reply-format.ts'
 import { readingFields } from './wire/reply/thought-parser.ts'
 
 const retryLaterMs = 5000
+/** Of all models: what a thread has read of a template holds for each server that has it. */
+const templates = new TemplateReader()
 /** For callers that pass no key shared by several processes. */
 const hashInProcess = namesWith(randomBytes(32))
 
@@ -62,7 +64,6 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
 type Session = GenerationDeps & {
   readonly replicas: Replicas
   readonly grammars: GrammarCompiler
-  readonly templates: TemplateReader
   readonly prompts: OwnPrompts
 }
 
@@ -170,8 +171,8 @@ class RemoteEngine implements Engine {
     this.#state.current = { type: 'stopped' }
     if (session === undefined) return
     // Closes the replicas first, so that running requests fail with their reason, not with that of the closed connection.
-    const { replicas, client, grammars, templates, prompts } = session
-    await Promise.all([replicas, client, grammars, templates, prompts].map((part) => part.close()))
+    const { replicas, client, grammars, prompts } = session
+    await Promise.all([replicas, client, grammars, prompts].map((part) => part.close()))
   }
 
   async #prepare(given: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
@@ -334,7 +335,6 @@ class RemoteEngine implements Engine {
       if (this.#state.current.type === 'starting' || this.#state.current.type === 'failed')
         this.#state.current = { type: 'ready' }
     }
-    const templates = new TemplateReader()
     const reportedTokens = () => this.#session?.replicas.discovery?.tokens
     const probe = { profile, protocol, upstreamModel, id, contextLength, templates, followsTemplate }
     return {
@@ -360,7 +360,6 @@ class RemoteEngine implements Engine {
         ...(affinity !== 'off' && { affinity }),
       }),
       grammars: new GrammarCompiler(),
-      templates,
       prompts: new OwnPrompts({ id, readTemplate, reportedTokens, addsBos, toolFormat, reasoningTags, callsInReasoning }),
       headersOf: ({ origin, prompt, forwarded }, { endpoint, upstream, trace }) =>
         origin === undefined
