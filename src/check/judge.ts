@@ -3,7 +3,7 @@ import { AppError } from '../contract/errors.ts'
 import { type Answer, answerIn } from './compare.ts'
 import { at } from './probe/read.ts'
 import { sendAsk } from './send.ts'
-import { answerLimitMs, type Side, type Turn } from './turn.ts'
+import { answerLimitMs, replayHeader, type Side, type Turn } from './turn.ts'
 
 /** How the second of two answers is for its user, compared with the first. */
 export type Judgement = 'alike' | 'better' | 'worse'
@@ -57,7 +57,11 @@ async function ask({ body }: Turn, [a, b]: readonly [Answer, Answer], { address,
   ]
   const asked = { ...(model !== undefined && { model }), messages, temperature: 0, response_format: format }
   const { text, failure } = answerIn(
-    await sendAsk(address, { path: '/v1/chat/completions', body: asked }, { limitMs: answerLimitMs }),
+    await sendAsk(
+      address,
+      { path: '/v1/chat/completions', body: asked, headers: { [replayHeader]: 'true' } },
+      { limitMs: answerLimitMs },
+    ),
   )
   if (failure !== undefined) throw new AppError('engine-failed', `the judge at ${address.url} does not answer: ${failure}`)
   const better = at(parseJson(text), 'better')

@@ -5,7 +5,7 @@ import { type Judgement, judge } from './judge.ts'
 import type { Exchange } from './probe/exchange.ts'
 import { short } from './probe/row.ts'
 import { sendAsk } from './send.ts'
-import { answerLimitMs, type Side, type Turn } from './turn.ts'
+import { answerLimitMs, replayHeader, type Side, type Turn } from './turn.ts'
 
 export type TurnDiff = {
   readonly before: Answer
@@ -65,7 +65,8 @@ async function askOnce(
   const { path, body } = turn
   const fields = hasLogprobs ? logprobFields(path, body) : undefined
   const asked = { ...repeatable(turn, side), ...fields }
-  const reply = await sendAsk(side.address, { path, body: asked }, { limitMs: answerLimitMs })
+  const headers = { [replayHeader]: 'true' }
+  const reply = await sendAsk(side.address, { path, body: asked, headers }, { limitMs: answerLimitMs })
   // A server without log-probabilities may refuse the fields.
   if (fields !== undefined && isRefusal(reply)) return askOnce(turn, side, false)
   return { answer: answerIn(reply), positions: fields === undefined ? [] : positionsIn(path, reply.json) }

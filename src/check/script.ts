@@ -30,7 +30,14 @@ export function recordedTurn(body: unknown, { text, calls, failure }: Answer): R
 
 /** Results come first: after one, the question before it would match as well. */
 export function inOrder(turns: readonly RecordedTurn[]): readonly RecordedTurn[] {
-  return [...turns.filter(({ result }) => result !== undefined), ...turns.filter(({ result }) => result === undefined)]
+  // The first of equal turns would answer in any case.
+  const known = new Set<string>()
+  const isNew = ({ match, result }: RecordedTurn) => {
+    const key = JSON.stringify([match, result])
+    return !known.has(key) && known.add(key)
+  }
+  const distinct = turns.filter(isNew)
+  return [...distinct.filter(({ result }) => result !== undefined), ...distinct.filter(({ result }) => result === undefined)]
 }
 
 /** The result of a tool, if that is what a conversation ends with. */

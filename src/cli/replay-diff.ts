@@ -16,6 +16,7 @@ type Named = { readonly name: string; readonly key?: string | undefined }
 
 /** The most turns of a thousand that may change without a failure: what chance does to the same model. */
 const mostChanged = 10
+const silentTurns = 3
 /** Turns whose next tokens are compared: that many show coarse weights. */
 const driftTurns = 50
 
@@ -39,6 +40,7 @@ export async function replayDiff(
     const diff = await diffTurn(turn, { ...sides, tellsDrift })
     diffs.push(diff)
     for (const { kind, why } of diff.changes) console.log(printable(`${file}: ${kind}: ${why}`))
+    refuseSilent(diffs, against.name)
   }
   const compared = diffs.filter(({ before: { failure } }) => failure === undefined)
   if (compared.length === 0)
@@ -50,6 +52,13 @@ export async function replayDiff(
   const changed = compared.filter(({ changes }) => changes.length > 0).length
   const isCoarse = judge === undefined && meanDrift(compared) >= coarseNats
   return changed * 1000 > mostChanged * compared.length || isCoarse ? 1 : 0
+}
+
+/** Throws if all of the first turns fail for one reason there: nothing is known of a model that does not answer. */
+function refuseSilent(diffs: readonly TurnDiff[], name: string): void {
+  const [failure, ...others] = new Set(diffs.map(({ before, after }) => (before.failure === undefined ? after.failure : '')))
+  if (diffs.length === silentTurns && others.length === 0 && failure)
+    throw new AppError('engine-failed', `${name} answers none of the first ${silentTurns} turns: ${printable(failure)}`)
 }
 
 /** The mean for each token; `NaN`: none was compared. */
@@ -99,8 +108,8 @@ export async function writeScript(server: ServerAddress, paths: readonly string[
 /** The captured conversations in files and folders. */
 async function* turnsIn(paths: readonly string[]): AsyncGenerator<{ readonly file: string; readonly turn: Turn }, void, void> {
   for (const file of await filesOf(paths)) {
-    const { path, body } = await readCaptured(file)
-    if (isComparable(path, body)) yield { file, turn: { path, body } }
+    const { path, body, isReplay } = await readCaptured(file)
+    if (!isReplay && isComparable(path, body)) yield { file, turn: { path, body } }
   }
 }
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { printable } from '../app/log/printable.ts'
+import { replayHeader } from '../check/turn.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { type ServerAddress, send } from './servers/client.ts'
 
@@ -12,6 +13,8 @@ type Captured = {
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
   readonly isAllowed: boolean
+  /** A replay has sent it to the server, which captures those as well. */
+  readonly isReplay: boolean
 }
 
 /**
@@ -26,14 +29,18 @@ export async function replay(
   let isRefused = false
   for (const file of files) {
     const request = await readCaptured(file)
-    const { method, path, body, isAllowed } = request
+    const { method, path, body, isAllowed, isReplay } = request
+    if (isReplay) {
+      console.error(`${printable(`${method} ${path}`)}: left out: a replay has sent it`)
+      continue
+    }
     if (!isAllowed && !all) {
       console.error(`${printable(`${method} ${path}`)}: left out: its caller was not allowed that, or left first; --all sends it`)
       continue
     }
     const init = {
       method,
-      headers: ownHeaders(request),
+      headers: { ...ownHeaders(request), [replayHeader]: 'true' },
       ...(body !== undefined && body !== null && { body: JSON.stringify(body) }),
     }
     const reply = await send(server, path, init)
@@ -55,7 +62,14 @@ export async function readCaptured(file: string): Promise<Captured> {
     const { method, path, headers, body, isAllowed } = JSON.parse(text)
     if (typeof method === 'string' && typeof path === 'string' && path.startsWith('/'))
       // A file without it comes from an operator rather than from `log.captureFolder`.
-      return { method, path, headers: headers ?? {}, body, isAllowed: isAllowed !== false }
+      return {
+        method,
+        path,
+        headers: headers ?? {},
+        body,
+        isAllowed: isAllowed !== false,
+        isReplay: headers?.[replayHeader] !== undefined,
+      }
   } catch {
     // The file is named below.
   }
