@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { printable } from '../app/log/printable.ts'
 import { bounds, type CheckReport, type CheckResult, check } from '../check/check.ts'
 import { htmlOf } from '../check/html.ts'
+import { requireFolderOf } from './terminal/require-folder.ts'
 
 export type CheckFlags = {
   readonly model?: string
@@ -14,6 +15,7 @@ export type CheckFlags = {
 
 /** Checks a server, and prints what does not hold. Returns the exit code: 1 if something does not. */
 export async function checkServer(url: string, { key, json = false, html, ...options }: CheckFlags): Promise<number> {
+  if (html !== undefined) await requireFolderOf(html)
   console.error(
     `sends at most ${bounds.mostRequests} requests in ${Math.ceil(bounds.mostMs / 60_000)} minutes; a server that charges for tokens charges for these`,
   )

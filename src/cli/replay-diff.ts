@@ -10,6 +10,7 @@ import { AppError } from '../contract/errors.ts'
 import { readCaptured } from './replay.ts'
 import { listModels, type ServerAddress } from './servers/client.ts'
 import { ownKey, rootOf } from './servers/own-key.ts'
+import { requireFolderOf } from './terminal/require-folder.ts'
 
 /** A model of the server, or the URL of another server and its key. */
 type Named = { readonly name: string; readonly key?: string | undefined }
@@ -95,6 +96,7 @@ async function namedSide({ address, model: named }: Side): Promise<Side> {
  * the server does not answer any.
  */
 export async function writeScript(server: ServerAddress, paths: readonly string[], output: string): Promise<number> {
+  await requireFolderOf(output)
   const turns: RecordedTurn[] = []
   for await (const { turn } of turnsIn(paths)) {
     const recorded = recordedTurn(turn.body, await answerTo(turn, { address: server }))
