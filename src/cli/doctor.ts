@@ -14,6 +14,7 @@ import { hasFiles } from '../lifecycle/fetch-files.ts'
 import { locateModelFile } from '../registry/fetch/fetch-model.ts'
 import { huggingFaceAddress } from '../registry/fetch/hugging-face.ts'
 import { describeContext } from '../registry/gguf/choose-context.ts'
+import { readFacts } from '../registry/gguf/memory-need.ts'
 import { builtinModel } from '../registry/names/builtin-model.ts'
 import { formatBytes } from '../registry/names/format-bytes.ts'
 import { budgetBytes } from '../registry/names/memory.ts'
@@ -64,6 +65,7 @@ async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<F
     yield* checkMedia(loaded)
     yield* checkContexts(loaded)
     yield* checkPlacements(loaded, gpus)
+    yield* checkDrafts(loaded)
     yield* checkSandbox(loaded)
   }
   for (const finding of slow) yield await finding
@@ -169,10 +171,11 @@ async function* checkPlacements(
   const name = 'placement'
   for (const model of models) {
     if (model.engine !== 'llama') continue
-    const absent = model.devices?.find((device) => gpus.every((gpu) => gpu.name !== device))
-    if (absent !== undefined) {
-      const advice = `llama.cpp finds ${gpus.map((gpu) => gpu.name).join(', ') || 'no GPU'} here: change \`devices\``
-      yield { name, result: 'fail', detail: `${model.id}: there is no device ${absent}`, advice }
+    const missing = missingDevice(model, gpus)
+    if (missing !== undefined) {
+      const [setting, problem] = missing
+      const advice = `llama.cpp finds ${gpus.map((gpu) => gpu.name).join(', ') || 'no GPU'} here: change \`${setting}\``
+      yield { name, result: 'fail', detail: `${model.id}: ${problem}`, advice }
       continue
     }
     const used = gpus.filter((gpu) => model.devices?.includes(gpu.name) !== false)
@@ -180,6 +183,32 @@ async function* checkPlacements(
     const room = roomFor(budgetBytes(memory.budget), models.length)
     const detail = file && (await expectedPlacement(model, { path: file.path, room, gpus: used }).catch(() => undefined))
     if (detail !== undefined) yield { name, result: 'ok', detail: `${model.id}: ${detail}` }
+  }
+}
+
+type Placed = Extract<LoadedConfig['models'][number], { engine: 'llama' }>
+
+/** The setting that is for GPUs which are not here, and how. */
+function missingDevice(
+  { devices, tensorSplit = [], mainGpu }: Placed,
+  gpus: readonly Gpu[],
+): readonly [string, string] | undefined {
+  const absent = devices?.find((device) => gpus.every((gpu) => gpu.name !== device))
+  if (absent !== undefined) return ['devices', `there is no device ${absent}`]
+  const count = devices?.length ?? gpus.length
+  if (tensorSplit.length > count) return ['tensorSplit', `\`tensorSplit\` has ${tensorSplit.length} shares`]
+  return mainGpu !== undefined && mainGpu >= count ? ['mainGpu', `\`mainGpu\` is ${mainGpu}, counted from 0`] : undefined
+}
+
+/** Models that shall draft with layers of their own, and have none. */
+async function* checkDrafts({ models, home }: LoadedConfig): AsyncGenerator<Finding, void, void> {
+  for (const model of models) {
+    if (!hasFiles(model) || model.speculation?.type !== 'mtp') continue
+    const file = await locateModelFile(model.source, home)
+    const facts = file && (await readFacts(file.path))
+    if (facts === undefined || facts.headLayers.length > 0) continue
+    const detail = `${model.id}: its file has no layers that predict further tokens`
+    yield { name: 'drafts', result: 'fail', detail, advice: 'remove `speculation`, or use a file with multi-token prediction' }
   }
 }
 

@@ -317,6 +317,31 @@ describe('the other commands', () => {
     expect(result).toMatchObject({ code: 1, out: expect.stringMatching(/^✗ configuration/m) })
   })
 
+  test('doctor names settings of models for what is not there', async () => {
+    const config = join(cli.home, 'absent.yaml')
+    const source = 'source: builtin:dragoman-tiny.gguf'
+    const settings = {
+      layers: 'speculation: { type: mtp }',
+      device: 'devices: [CUDA7]',
+      split: 'tensorSplit: [1, 1, 1, 1, 1, 1, 1, 1, 1]',
+      main: 'mainGpu: 9',
+    }
+    const models = Object.entries(settings).map(([id, setting]) => `  - { id: ${id}, ${source}, ${setting} }\n`)
+    await writeFile(config, `models:\n${models.join('')}`)
+    const { code, out } = await cli.run(['doctor', '--config', config], { HF_ENDPOINT: nowhere })
+    expect(code).toBe(1)
+    expect(out).toMatch(/^✗ drafts +layers: its file has no layers that predict further tokens$/m)
+    expect(out).toMatch(/^✗ placement +device: there is no device CUDA7$/m)
+    expect(out).toMatch(/^✗ placement +split: `tensorSplit` has 9 shares$/m)
+    expect(out).toMatch(/^✗ placement +main: `mainGpu` is 9, counted from 0$/m)
+  })
+
+  test('a file that is written at the end is refused at once where it has no folder', async () => {
+    const html = join(cli.home, 'none', 'report.html')
+    const checked = await cli.run(['check', nowhere, '--html', html])
+    expect(checked).toMatchObject({ code: 1, err: expect.stringContaining(`there is no folder ${join(cli.home, 'none')}`) })
+  })
+
   test('config --schema prints a JSON Schema', async () => {
     const { out } = await cli.run(['config', '--schema'])
     expect(JSON.parse(out)).toMatchObject({ type: 'object', properties: { server: {}, models: {} } })
