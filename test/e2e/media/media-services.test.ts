@@ -33,6 +33,7 @@ describe('sound and pictures, passed on', () => {
         {
           engine: 'remote',
           id: 'studio',
+          aliases: ['tts-1', 'whisper-1'],
           endpoints: [{ url: upstream.url }],
           server: 'openai',
           upstreamModel: 'up',
@@ -124,6 +125,26 @@ describe('sound and pictures, passed on', () => {
     if (!(sent instanceof File)) return expect.unreachable('no file')
     expect([sent.name, sent.type]).toEqual(['über "x".wav', 'audio/wav'])
     expect(Buffer.from(await sent.arrayBuffer())).toEqual(sound)
+  })
+
+  test("Open WebUI's own requests, made after its source: by its names of models, and a file without a type", async () => {
+    const send = (path: string, type: string, body: string) =>
+      fetch(`${app.url}/v1${path}`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer sk-user-0123456789abcdef', 'content-type': type },
+        body,
+      })
+    upstream.answer = saying(sound, 'audio/mpeg')
+    const spoken = await send('/audio/speech', 'application/json', '{"input": "Hi", "voice": "alloy", "model": "tts-1"}')
+    expect(Buffer.from(await spoken.arrayBuffer())).toEqual(sound)
+    expect(lastSeen().body).toEqual({ input: 'Hi', voice: 'alloy', model: 'up' })
+    upstream.answer = asJson({ text: 'hello' })
+    const field = (name: string, text: string) => `--x\r\nContent-Disposition: form-data; ${name}\r\n\r\n${text}\r\n`
+    const form = `${field('name="model"', 'whisper-1')}${field('name="file"; filename="a.webm"', 'sound')}--x--\r\n`
+    const heard = await send('/audio/transcriptions', 'multipart/form-data; boundary=x', form)
+    expect(await heard.json()).toEqual({ text: 'hello' })
+    expect((await lastForm()).get('file')).toMatchObject({ name: 'a.webm', size: 5 })
+    expect((await lastForm()).get('model')).toBe('up')
   })
 
   test('a transcription streams', async () => {
