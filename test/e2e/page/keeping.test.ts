@@ -122,6 +122,22 @@ describe.skipIf(browserPath === undefined)(`what a person does with conversation
     await close()
   })
 
+  test('where the browser keeps nothing, as with blocked cookies, a chat works as long as the page, and the page says so', async () => {
+    const { page, context, problems, close } = await open()
+    await context.addInitScript(`{
+      const refuse = () => { throw new DOMException('denied', 'SecurityError') }
+      for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get: refuse })
+      IDBFactory.prototype.open = refuse
+      LockManager.prototype.request = async () => refuse()
+    }`)
+    await page.reload()
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('org/other')
+    for (const [index, text] of ['one', 'two'].entries()) await ask(page, text, index)
+    await page.getByText('This browser does not keep conversations').waitFor()
+    expect(problems).toEqual([])
+    await close()
+  })
+
   test('a second model answers the same question beside the first', async () => {
     const { page, close } = await open()
     for (const [index, text] of ['one', 'two'].entries()) await ask(page, text, index)

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { keptInTab } from './browser-kept.ts'
 
 const keyName = 'dragoman.key'
 
@@ -6,14 +7,13 @@ const keyName = 'dragoman.key'
 export type Caller = { readonly id: string; readonly scopes: readonly string[]; readonly models?: readonly string[] }
 
 /** The key of this session, which ends when the tab is closed. */
-export const apiKey = signal<string | undefined>(sessionStorage.getItem(keyName) ?? undefined)
+export const apiKey = signal<string | undefined>(keptInTab.get(keyName))
 export const caller = signal<Caller | undefined>(undefined)
 /** The server requires a key; with its message about the key that was sent. */
 export const asksForKey = signal<string | undefined>(undefined)
 
 export function useKey(key: string | undefined): void {
-  if (key === undefined) sessionStorage.removeItem(keyName)
-  else sessionStorage.setItem(keyName, key)
+  keptInTab.set(keyName, key)
   apiKey.value = key
 }
 

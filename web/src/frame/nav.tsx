@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
+import { keptHere } from '../api/browser-kept.ts'
 import { allows, apiKey, asksForKey, useKey } from '../api/session.ts'
 import { frameTexts } from '../texts/frame.ts'
 import { icons } from '../ui/icons.tsx'
@@ -9,11 +10,11 @@ import { linkTo } from './router.ts'
 import { nextTheme, theme } from './theme.ts'
 
 const name = 'dragoman.narrow'
-export const isNarrow = signal(localStorage.getItem(name) === 'yes')
+export const isNarrow = signal(keptHere.get(name) === 'yes')
 
 function toggleNarrow(): void {
   isNarrow.value = !isNarrow.value
-  localStorage.setItem(name, isNarrow.value ? 'yes' : 'no')
+  keptHere.set(name, isNarrow.value ? 'yes' : 'no')
 }
 
 /** The column of places; below 720 px, a bar at the bottom. */

@@ -1,10 +1,11 @@
 import { signal } from '@preact/signals'
+import { keptHere } from '../api/browser-kept.ts'
 
 const name = 'dragoman.theme'
 type Theme = 'system' | 'light' | 'dark'
 
 function stored(): Theme {
-  const value = localStorage.getItem(name)
+  const value = keptHere.get(name)
   return value === 'light' || value === 'dark' ? value : 'system'
 }
 
@@ -19,6 +20,6 @@ export function applyTheme(): void {
 /** The next of: as the system, light, dark. */
 export function nextTheme(): void {
   theme.value = theme.value === 'system' ? 'light' : theme.value === 'light' ? 'dark' : 'system'
-  localStorage.setItem(name, theme.value)
+  keptHere.set(name, theme.value)
   applyTheme()
 }

@@ -145,9 +145,17 @@ function ask(conversation: Conversation, message: Message, { path, continues, st
 
 /** Only one tab follows a stream; the next one takes over when it is closed. */
 async function alone(id: string, act: () => Promise<void>): Promise<void> {
-  // Outside a secure context there are no locks: each tab follows it, and all come to the same end.
+  let isBegun = false
+  const begin = () => {
+    isBegun = true
+    return act()
+  }
+  // Outside a secure context there are no locks, and with blocked cookies none is given: each tab follows it, and all come to the same end.
   if (!('locks' in navigator)) return act()
-  await navigator.locks.request(`dragoman.run.${id}`, act)
+  await navigator.locks.request(`dragoman.run.${id}`, begin).catch((error: unknown) => {
+    if (isBegun) throw error
+    return act()
+  })
 }
 
 /** Carries stops to the tab that follows the answer. */

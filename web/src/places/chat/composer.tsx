@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { keptHere } from '../../api/browser-kept.ts'
 import { chatTexts } from '../../texts/chat.ts'
 import { Button } from '../../ui/button.tsx'
 import { isComposing } from '../../ui/composing.ts'
@@ -40,14 +41,13 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
   const isOver = useDrop(take)
   const [waitsToSend, setWaitsToSend] = useState(false)
   useEffect(() => {
-    setText(localStorage.getItem(draftName(draft)) ?? '')
+    setText(keptHere.get(draftName(draft)) ?? '')
     if (!matchMedia('(pointer: coarse)').matches) field.current?.focus()
   }, [draft])
   const write = (next: string) => {
     setText(next)
     setWaitsToSend(false)
-    if (next === '') localStorage.removeItem(draftName(draft))
-    else localStorage.setItem(draftName(draft), next)
+    keptHere.set(draftName(draft), next === '' ? undefined : next)
   }
   const isEmpty = text.trim() === '' && attachments.length === 0
   const unread = refusal(attachments)

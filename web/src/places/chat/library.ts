@@ -1,4 +1,5 @@
 import { type Signal, signal } from '@preact/signals'
+import { keptHere } from '../../api/browser-kept.ts'
 import { describe } from '../../api/client.ts'
 import { say } from '../../ui/said.tsx'
 import { branched, type Conversation, createConversation, type Message } from './conversation.ts'
@@ -37,8 +38,8 @@ async function read(): Promise<void> {
 
 /** Creates a conversation, which is stored once it has a message. */
 export function startConversation(): Signal<Conversation> {
-  const model = localStorage.getItem(lastModel)
-  return signal(createConversation(newId(), Date.now(), { ...defaultSettings(), ...(model !== null && { model }) }))
+  const model = keptHere.get(lastModel)
+  return signal(createConversation(newId(), Date.now(), { ...defaultSettings(), ...(model !== undefined && { model }) }))
 }
 
 type RunningListener = (conversation: Signal<Conversation>, message: Message) => void
@@ -68,7 +69,7 @@ const work = new Map<string, Promise<void>>()
 /** Changes a conversation, and stores the difference. */
 export function change(conversation: Signal<Conversation>, next: Conversation): void {
   if (next.settings.model !== undefined && next.settings.model !== conversation.value.settings.model) {
-    localStorage.setItem(lastModel, next.settings.model)
+    keptHere.set(lastModel, next.settings.model)
   }
   conversation.value = next
   if (Object.keys(next.messages).length === 0) return

@@ -1,4 +1,5 @@
 import { type Signal, signal } from '@preact/signals'
+import { keptHere } from '../../../api/browser-kept.ts'
 
 export type SharedList<T> = {
   readonly list: Signal<readonly T[]>
@@ -10,7 +11,7 @@ export type SharedList<T> = {
 export function sharedList<T>(key: string, readItem: (value: unknown) => T | undefined): SharedList<T> {
   const read = (): readonly T[] => {
     try {
-      const found: unknown = JSON.parse(localStorage.getItem(key) ?? '[]')
+      const found: unknown = JSON.parse(keptHere.get(key) ?? '[]')
       return Array.isArray(found) ? found.map(readItem).filter((item) => item !== undefined) : []
     } catch {
       // Somebody else's value: the next change replaces it.
@@ -25,7 +26,7 @@ export function sharedList<T>(key: string, readItem: (value: unknown) => T | und
     list,
     change(next) {
       const changed = next(read())
-      localStorage.setItem(key, JSON.stringify(changed))
+      keptHere.set(key, JSON.stringify(changed))
       list.value = changed
     },
   }

@@ -1,3 +1,4 @@
+import { keptInTab } from '../../../api/browser-kept.ts'
 import { call, describe } from '../../../api/client.ts'
 import { chatTexts } from '../../../texts/chat.ts'
 import { isObject } from '../json-object.ts'
@@ -15,13 +16,12 @@ const tokenKey = (name: string) => `dragoman.mcp-token.${name}`
 
 /** Adds a server, or replaces the one of this name. */
 export function saveServer({ name, url }: Pick<OwnServer, 'name' | 'url'>, token: string): void {
-  if (token === '') sessionStorage.removeItem(tokenKey(name))
-  else sessionStorage.setItem(tokenKey(name), token)
+  keptInTab.set(tokenKey(name), token === '' ? undefined : token)
   kept.change((before) => [...without(before, name), { name, url, needsToken: token !== '' }])
 }
 
 export function removeServer(name: string): void {
-  sessionStorage.removeItem(tokenKey(name))
+  keptInTab.set(tokenKey(name), undefined)
   kept.change((before) => without(before, name))
 }
 
@@ -41,7 +41,7 @@ export function wireServers(names: readonly string[]): readonly WireServer[] {
   })
 }
 
-const tokenOf = ({ name }: OwnServer) => sessionStorage.getItem(tokenKey(name)) ?? ''
+const tokenOf = ({ name }: OwnServer) => keptInTab.get(tokenKey(name)) ?? ''
 
 function wireServer({ name, url }: Pick<OwnServer, 'name' | 'url'>, token: string): WireServer {
   return { type: 'url', name, url, ...(token !== '' && { authorization_token: token }) }
