@@ -150,6 +150,9 @@ describe.skipIf(browserPath === undefined)(`the chat of the page, in a browser${
     await write(page, 'first')
     await facts(page).waitFor()
     await page.getByRole('button', { name: 'Edit' }).click()
+    // Without a text, there is no question.
+    await page.getByRole('textbox', { name: 'Edit' }).fill(' ')
+    await page.keyboard.press('Enter')
     await page.getByRole('textbox', { name: 'Edit' }).fill('second')
     await page.keyboard.press('Enter')
     await answers(page).getByText('second', { exact: true }).waitFor()

@@ -70,7 +70,13 @@ function UserMessage({ conversation, message, isLast, model, onBranch }: Message
           </div>
         )}
         {isEditing ? (
-          <Editor text={text} onSend={send} onKeep={keep} onCancel={() => setEditing(false)} />
+          <Editor
+            text={text}
+            needsText={attachments.length === 0}
+            onSend={send}
+            onKeep={keep}
+            onCancel={() => setEditing(false)}
+          />
         ) : (
           <div class="user-text">{isLong ? `${text.slice(0, longChars)}…` : text}</div>
         )}
@@ -98,6 +104,8 @@ function UserMessage({ conversation, message, isLast, model, onBranch }: Message
 
 type EditorProps = {
   readonly text: string
+  /** A question is text or files. */
+  readonly needsText?: boolean
   /** Asks the model again; absent: the text is not a question. */
   readonly onSend?: (text: string) => void
   /** Changes the text, and keeps what follows. */
@@ -105,9 +113,12 @@ type EditorProps = {
   readonly onCancel: () => void
 }
 
-function Editor({ text, onSend, onKeep, onCancel }: EditorProps) {
+function Editor({ text, needsText = false, onSend, onKeep, onCancel }: EditorProps) {
   const [edited, setEdited] = useState(text)
-  const submit = () => (onSend ?? onKeep)(edited)
+  const isMissing = needsText && edited.trim() === ''
+  const submit = () => {
+    if (!isMissing) (onSend ?? onKeep)(edited)
+  }
   return (
     <form
       class="editor"
@@ -137,8 +148,14 @@ function Editor({ text, onSend, onKeep, onCancel }: EditorProps) {
         }}
       />
       <div class="row">
-        <Button kind="primary">{onSend === undefined ? chatTexts.keepEdit : chatTexts.save}</Button>
-        {onSend !== undefined && <Button onClick={() => onKeep(edited)}>{chatTexts.keepEdit}</Button>}
+        <Button kind="primary" disabled={isMissing}>
+          {onSend === undefined ? chatTexts.keepEdit : chatTexts.save}
+        </Button>
+        {onSend !== undefined && (
+          <Button disabled={isMissing} onClick={() => onKeep(edited)}>
+            {chatTexts.keepEdit}
+          </Button>
+        )}
         <Button onClick={onCancel}>{chatTexts.cancel}</Button>
       </div>
     </form>
