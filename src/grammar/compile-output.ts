@@ -14,15 +14,21 @@ export type OutputStructure =
 export type GrammarRequest = {
   readonly output: OutputStructure | { readonly type: 'gbnf'; readonly grammar: string }
   readonly param: string
+  /** Allowed in place of the output, but for a caller's own grammar. */
+  readonly or?: { readonly output: OutputStructure; readonly param: string }
 }
 
 /** The grammar of an output; a caller's own is checked. Throws a `GrammarError`. */
-export function compileOutput({ output, param }: GrammarRequest): CompiledGrammar {
+export function compileOutput({ output, param, or }: GrammarRequest): CompiledGrammar {
   if (output.type === 'gbnf') {
     return { grammar: givenGrammar(output.grammar, { param }), enforcement: 'full', unenforced: [] }
   }
   const builder = createGrammarBuilder()
-  return builder.build(addOutput(builder, output, param))
+  const root = addOutput(builder, output, param)
+  const compiled = builder.build(root)
+  if (or === undefined) return compiled
+  // Gaps in the other's grammar do not affect the enforcement of the output.
+  return { ...compiled, grammar: builder.build(`${root} | ${addOutput(builder, or.output, or.param)}`).grammar }
 }
 
 /** Adds an output to a grammar; returns the name of its rule. */

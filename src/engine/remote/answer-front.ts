@@ -7,7 +7,7 @@ import { endsInside } from '../../model-text/template/continue-message.ts'
 import { reasoningFront } from '../front/reasoning-front.ts'
 import type { AnswerFront } from '../front/reasoning-grammar.ts'
 import type { OwnPrompt } from './own-prompts.ts'
-import type { Upstream, UpstreamAccess } from './servers/upstream.ts'
+import type { Discovery, Upstream, UpstreamAccess } from './servers/upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 import { callsByGrammar } from './wire/body/call-grammar.ts'
 import { usesOurGrammar } from './wire/body/output-fields.ts'
@@ -16,7 +16,7 @@ import { renderRemotely } from './wire/tokenizer.ts'
 type FrontDeps = {
   /** The prompt, if it was rendered here. */
   readonly own: OwnPrompt | undefined
-  readonly chatTemplate: string | undefined
+  readonly discovery: Pick<Discovery, 'chatTemplate' | 'isThinkingOff'>
   readonly settings: FormatSettings
   ask(call: (access: UpstreamAccess) => Promise<string>): Promise<string>
 }
@@ -39,9 +39,10 @@ export function hasForeignTags(chatTemplate: string | undefined, { reasoningTags
  */
 export async function findFront(
   { prompt, reasoning, toolChoice }: GenerationRequest,
-  { own, chatTemplate, settings, ask }: FrontDeps,
+  { own, discovery, settings, ask }: FrontDeps,
 ): Promise<AnswerFront | undefined> {
   if (prompt.type !== 'chat') return undefined
+  const { chatTemplate, isThinkingOff } = discovery
   const format = own?.outputFormat ?? recogniseFormat(chatTemplate, settings)
   const rendering = { prompt: withoutMedia(prompt), reasoning, toolChoice }
   const text = own?.text ?? (await ask((access) => renderRemotely(rendering, access)).catch(unknown))
@@ -51,10 +52,9 @@ export async function findFront(
     ? continuesThought(prompt, tags)
     : tags !== undefined && text.trimEnd().endsWith(tags.open.trim())
   const atEnd = reasoningAtEnd({ text, traced: text, startsInReasoning }, prompt, tags)
-  // Servers think by default.
   return {
     format: { ...format, startsInReasoning },
-    front: reasoningFront(reasoning, atEnd, () => true),
+    front: reasoningFront(reasoning, atEnd, () => isThinkingOff !== true),
     isTight: own === undefined,
   }
 }

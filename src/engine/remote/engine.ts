@@ -193,7 +193,7 @@ class RemoteEngine implements Engine {
     const ask: Parameters<typeof findFront>[1]['ask'] = (call) => this.#ask(signal, call, asked.callerKeys)
     const { chatTemplate, protocol } = discovery
     const isForeign = protocol === 'chat' && hasForeignTags(chatTemplate, this.#options)
-    const front = hasFront || isForeign ? await findFront(asked, { own, ask, chatTemplate, settings: this.#options }) : undefined
+    const front = hasFront || isForeign ? await findFront(asked, { own, ask, discovery, settings: this.#options }) : undefined
     const fronted = hasFront ? { ...sent, front } : sent
     // A server separates no thought that the caller has begun.
     const startsInside =

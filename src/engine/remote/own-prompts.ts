@@ -1,5 +1,5 @@
 import { LruMap } from '../../base/lru-map.ts'
-import { callableTools, functionTools } from '../../canonical/callable-tools.ts'
+import { callableTools } from '../../canonical/callable-tools.ts'
 import { hasMedia, isContinued } from '../../canonical/parts.ts'
 import type { EngineFacts, RenderRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -242,14 +242,14 @@ export class OwnPrompts {
 
 /**
  * Whether the servers would lose a part of the output if they parsed it themselves: some of the log-probabilities (beside tools they refuse
- * them), or the thought or call that a turn to be continued has begun. Only they can hold calls to a schema.
+ * them), or the thought or call that a turn to be continued has begun. Required calls, and those beside a structure, need their grammar.
  */
 export function losesOutput(
   { prompt, logprobs, toolChoice, output = { type: 'text' } }: OwnRequest,
   upstreams: readonly Upstream[],
 ): boolean {
   if ((logprobs === undefined && !isContinued(prompt)) || prompt.otherTools !== undefined || hasMedia(prompt)) return false
-  const isHeldByGrammar = toolChoice?.type === 'required' || output.type !== 'text' || functionTools(prompt.tools).some(isHeld)
+  const isHeldByGrammar = toolChoice?.type === 'required' || output.type !== 'text'
   if (prompt.tools.length > 0 && toolChoice?.type !== 'none' && isHeldByGrammar) return false
   return upstreams.length > 0 && upstreams.every(({ profile }) => profile.losesHeldOutput === true && profile.protocol === 'chat')
 }

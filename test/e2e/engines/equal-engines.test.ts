@@ -92,7 +92,7 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
     }
   })
 
-  test('a call or thought is read alike, in a turn that is continued and beside JSON that was asked for', async () => {
+  test('a call or thought is read alike, in a turn that is continued and beside a structure that was asked for', async () => {
     const { app } = await startEngines()
     const parameters = { type: 'object', properties: { city: { enum: ['Oslo', 'Rome'] } }, required: ['city'] }
     const tools = [{ type: 'function', function: { name: 'get_weather', parameters } }]
@@ -121,15 +121,16 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
       const { choices, error } = (await reply.json()) as { choices?: readonly WireChoice[]; error?: unknown }
       const [choice] = choices ?? []
       const calls = choice?.message.tool_calls?.map((call) => call.function)
-      return { error, finish: choice?.finish_reason, calls, content: choice?.message.content }
+      const { content, reasoning_content: thought } = choice?.message ?? {}
+      return { error, finish: choice?.finish_reason, calls, content, hasThought: (thought ?? '') !== '' }
+    }
+    const expectEqual = async (body: object) => {
+      expect(await read({ model: 'managed', ...body }), JSON.stringify(body)).toEqual(await read({ model: 'embedded', ...body }))
     }
     try {
       for (const start of ['I look. ', 'I look.\n<tool_call>\n', '<think>Hm']) {
         for (const choice of ['auto', 'required', 'none']) {
-          const body = { ...begun(start), tool_choice: choice }
-          expect(await read({ model: 'managed', ...body }), `${start} ${choice}`).toEqual(
-            await read({ model: 'embedded', ...body }),
-          )
+          await expectEqual({ ...begun(start), tool_choice: choice })
         }
       }
       const required = { tool_choice: 'required' }
@@ -141,10 +142,12 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
         { ...likely, ...required },
         { ...begun('I look. '), ...required },
       ]) {
-        const wanted = { ...body, ...json }
-        expect(await read({ model: 'managed', ...wanted }), JSON.stringify(body)).toEqual(
-          await read({ model: 'embedded', ...wanted }),
-        )
+        await expectEqual({ ...body, ...json })
+      }
+      const strict = [{ type: 'function', function: { name: 'get_weather', strict: true, parameters } }]
+      const grammar = { grammar: 'root ::= "yes" | "no"', ignore_eos: true, max_tokens: 8 }
+      for (const more of [{ tools: strict, logprobs: true }, grammar, { tools: [], ...grammar }]) {
+        await expectEqual({ ...asked, ...more })
       }
     } finally {
       await app.close()
@@ -154,7 +157,11 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
 
 type WireChoice = {
   readonly finish_reason: string
-  readonly message: { readonly content: string | null; readonly tool_calls?: readonly { readonly function: unknown }[] }
+  readonly message: {
+    readonly content: string | null
+    readonly reasoning_content: string | null
+    readonly tool_calls?: readonly { readonly function: unknown }[]
+  }
 }
 
 /** The status, also of an error that ends a stream, and what was wrong. */

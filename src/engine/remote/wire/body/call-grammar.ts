@@ -1,16 +1,17 @@
 import { callableTools, enforcedTools } from '../../../../canonical/callable-tools.ts'
 import { isContinued } from '../../../../canonical/parts.ts'
 import { field } from '../../../../contract/field.ts'
-import type { FunctionTool, GenerationRequest, JsonObject, OutputConstraint } from '../../../../contract/request.ts'
+import type { FunctionTool, GenerationRequest, JsonObject } from '../../../../contract/request.ts'
 import type { GrammarRequest } from '../../../../grammar/compile-output.ts'
 import { writtenArguments } from '../../../../model-text/formats/json-calls.ts'
+import { outputParam } from '../../../../threads/grammar-failure.ts'
 import type { Profile } from '../../servers/profile.ts'
 
 export type CallRequest = Pick<GenerationRequest, 'prompt' | 'toolChoice' | 'output'> &
   Partial<Pick<GenerationRequest, 'logprobs'>>
 
 /**
- * Whether our grammar enforces the required call, or a call or else the JSON that was asked for. A llama-server refuses a grammar and
+ * Whether our grammar enforces the required call, or a call or else the output that was asked for. A llama-server refuses a grammar and
  * log-probabilities beside tools, misreads the call of a turn that it continues, and its own enforcement fails for some models. So it
  * gets the tools as a template variable, with the grammar of one call as JSON, provided that it can be trusted with a grammar that only
  * we know.
@@ -21,28 +22,24 @@ export function callsByGrammar({ prompt, toolChoice, output, logprobs }: CallReq
   if (prompt.toolFormat !== undefined || toolChoice.type === 'none') return false
   const tools = callableTools(prompt.tools, toolChoice)
   if (tools.length === 0) return false
-  if (schemaOf(output) !== undefined) return true
+  if (output.type !== 'text') return true
   if (toolChoice.type === 'auto') return false
   if (logprobs !== undefined || isContinued(prompt) || toolChoice.isRepeated === true) return true
   return tools.some(({ enforced }) => enforced !== undefined)
 }
 
-/** The grammar of one call or, unless one is required, of the JSON that was asked for. `anyArguments`: for parameters that have no grammar. */
+/**
+ * The grammar of one call or, unless one is required, of the output that was asked for; a caller's own grammar leaves no room for a call.
+ * `anyArguments`: for parameters that have no grammar.
+ */
 export function callGrammar(
   { prompt, toolChoice, output }: GenerationRequest,
   { anyArguments }: { readonly anyArguments: boolean },
 ): GrammarRequest {
   const tools = prompt.type === 'chat' ? enforcedTools(callableTools(prompt.tools, toolChoice)) : []
-  const calls = tools.map((tool, index) => callSchema(tool, { id: `call-${index}`, anyArguments }))
-  const json = toolChoice.type === 'auto' ? schemaOf(output) : undefined
-  const schema = { anyOf: json === undefined ? calls : [{ $id: 'answer', ...json }, ...calls] }
-  return { output: { type: 'json-schema', schema, strict: false, name: 'call' }, param: field('prompt', 'tools') }
-}
-
-/** The schema of JSON that was asked for. */
-function schemaOf(output: OutputConstraint): JsonObject | undefined {
-  if (output.type === 'json-object') return { type: 'object' }
-  return output.type === 'json-schema' && typeof output.schema === 'object' ? output.schema : undefined
+  const schema = { anyOf: tools.map((tool, index) => callSchema(tool, { id: `call-${index}`, anyArguments })) }
+  const calls = { output: { type: 'json-schema', schema, strict: false, name: 'call' }, param: field('prompt', 'tools') } as const
+  return toolChoice.type !== 'auto' || output.type === 'text' ? calls : { output, param: outputParam(output), or: calls }
 }
 
 /** `id`: references in the parameters are to their own root, not to that of the larger schema. */

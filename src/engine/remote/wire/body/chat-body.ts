@@ -58,7 +58,11 @@ export function chatBody(
 /** A request for one call, which our grammar enforces. */
 function callBody(request: GenerationRequest, prompt: ChatPrompt, upstream: Upstream, grammar?: CompiledGrammar): UpstreamBody {
   const { profile } = upstream
-  const { path, body } = chatBody({ ...request, toolChoice: { type: 'none' }, output: { type: 'text' } }, prompt, upstream)
+  const { path, body } = chatBody(
+    { ...request, toolChoice: { type: 'none' }, output: { type: 'text' }, ignoreEos: false },
+    prompt,
+    upstream,
+  )
   const tools = callableTools(prompt.tools, request.toolChoice).map((tool) => toWireTool(tool, profile))
   const variables = body.chat_template_kwargs as Readonly<Record<string, unknown>> | undefined
   const constraint = grammar === undefined || profile.gbnf === undefined ? {} : constraintField(profile.gbnf, grammar.grammar)

@@ -95,6 +95,23 @@ describe('a server that refuses a grammar beside tools', () => {
     expect(accepts({ branches: [{ name: 'paint', arguments: { colour: 'red' } }] })).toBe(false)
   })
 
+  test('gets a call or what was asked for in another form', async () => {
+    const tools = [{ name: 'look' }]
+    const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [text('hi')] }], tools } as const
+    const grammarOf = async (output: GenerationRequest['output'], toolChoice: ToolChoice = { type: 'auto' }) => {
+      const body = await bodyOf('llama-server', toolChoice, { prompt, output, ignoreEos: true })
+      expect(body).not.toHaveProperty('tools')
+      expect(body).not.toHaveProperty('ignore_eos')
+      return createMatcher(String(body.grammar))
+    }
+    const call = '{"name": "look", "arguments": {}}'
+    const pattern = { type: 'regex', pattern: '[ab]{2}' } as const
+    expect(['ab', call].map((await grammarOf(pattern)).matches)).toEqual([true, true])
+    expect(['ab', call].map((await grammarOf(pattern, { type: 'required' })).matches)).toEqual([false, true])
+    const own = { type: 'gbnf', grammar: 'root ::= "yes"' } as const
+    expect(['yes', call].map((await grammarOf(own)).matches)).toEqual([true, false])
+  })
+
   test('gets the JSON alone where no tool may be called', async () => {
     const { grammar, ...body } = await bodyOf('llama-server', { type: 'none' }, { output })
     expect(grammar).toContain('large')

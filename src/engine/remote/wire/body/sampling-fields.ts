@@ -26,7 +26,8 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
     if (field !== undefined) set(field, name === 'topK' && value === 0 ? allTokens[profile.protocol] : value)
     else if (!changesNothing(name, sampling)) throw unsupportedOption(profile, name)
   }
-  if (ignoreEos) fields[known(profile, 'ignoreEos')] = true
+  // A structure ends by its grammar: llama-server fails beyond that end.
+  if (ignoreEos && request.output.type === 'text') fields[known(profile, 'ignoreEos')] = true
   if (minOutputTokens !== undefined && minOutputTokens > 0) fields[known(profile, 'minOutputTokens')] = minOutputTokens
   Object.assign(fields, orderField(sampling, profile), biasField(sampling, profile))
   for (const sampler of samplers) {
