@@ -21,16 +21,31 @@ let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dragoman-forgets-'))
 })
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(async () => {
+  for (const engine of plain.values()) await (await engine).close()
+  await rm(folder, { recursive: true })
+})
 
-async function createEngine(architecture: SmallArchitecture, more: Partial<LoadOptions> = {}): Promise<LlamaEngine> {
+/** Engines without what is tested, by their architectures. */
+const plain = new Map<SmallArchitecture, Promise<LlamaEngine>>()
+function plainEngine(architecture: SmallArchitecture): Promise<LlamaEngine> {
+  const engine = plain.get(architecture) ?? loadEngine(architecture)
+  plain.set(architecture, engine)
+  return engine
+}
+
+async function createEngine(architecture: SmallArchitecture, more: Partial<LoadOptions>): Promise<LlamaEngine> {
+  const engine = await loadEngine(architecture, more)
+  onTestFinished(() => engine.close())
+  return engine
+}
+
+async function loadEngine(architecture: SmallArchitecture, more: Partial<LoadOptions> = {}): Promise<LlamaEngine> {
   const modelPath = join(folder, `${architecture}.gguf`)
   // A file of the same content and time: prefixes depend on it.
   await writeFile(modelPath, encodeSmallModel(architecture, { width: 32, window: 64 }), { flag: 'wx' }).catch(() => undefined)
   const options = { modelPath, slots: 1, contextLength: 4096, threads: 1, flashAttention: true, ...more }
-  const engine = new LlamaEngine({ id: 'small', locate: async () => options, log: quiet })
-  onTestFinished(() => engine.close())
-  return engine
+  return new LlamaEngine({ id: 'small', locate: async () => options, log: quiet })
 }
 
 /** Turns of the user and of the assistant. */
@@ -54,9 +69,9 @@ test.each(architectures)(
   async (architecture) => {
     const prefixes = await mkdtemp(join(folder, 'prefixes-'))
     const prefixCache = { disk: { folder: prefixes }, memoryBytes: 1e9, minTokens: 64 }
-    const [plain, engine] = [await createEngine(architecture), await createEngine(architecture, { prefixCache })]
+    const [reference, engine] = [await plainEngine(architecture), await createEngine(architecture, { prefixCache })]
     const askBoth = async (...turns: readonly string[]) => {
-      const [expected, found] = [await ask(plain, ...turns), await ask(engine, ...turns)]
+      const [expected, found] = [await ask(reference, ...turns), await ask(engine, ...turns)]
       expect(found.text).toBe(expected.text)
       return found
     }
@@ -79,7 +94,7 @@ test.each(architectures)(
 test.each<SmallArchitecture>(['llama', 'gemma3', 'lfm2', 'mamba'])(
   '%s copies what two conversations begin with from a slot that is busy, with the same text',
   async (architecture) => {
-    const [plain, engine] = [await createEngine(architecture), await createEngine(architecture, { slots: 2 })]
+    const [reference, engine] = [await plainEngine(architecture), await createEngine(architecture, { slots: 2 })]
     const [begun, other] = [
       [cats, 'Yes.', dogs],
       [cats, 'Yes.', 'Go on.'],
@@ -90,7 +105,7 @@ test.each<SmallArchitecture>(['llama', 'gemma3', 'lfm2', 'mamba'])(
     while (event.done !== true && event.value.type !== 'raw-text') event = await running.next()
     const found = await ask(engine, ...other)
     await running.return(undefined)
-    expect(found.text).toBe((await ask(plain, ...other)).text)
+    expect(found.text).toBe((await ask(reference, ...other)).text)
     expect(found.reused).toBeGreaterThan(0.9)
   },
 )
@@ -119,13 +134,14 @@ test.each<{ architecture: SmallArchitecture; drafter: SmallArchitecture | undefi
   { architecture: 'lfm2', drafter: undefined },
   { architecture: 'llama', drafter: 'mamba' },
 ])('$architecture takes drafts, of $drafter, whose rejected tokens it had computed', async ({ architecture, drafter }) => {
-  const plain = await createEngine(architecture)
-  if (drafter !== undefined) await createEngine(drafter)
+  const reference = await plainEngine(architecture)
+  // Writes its file.
+  if (drafter !== undefined) await plainEngine(drafter)
   const draft = { modelPath: join(folder, `${drafter}.gguf`), maxTokens: 6, minProbability: 0, always: true }
   const drafting = await createEngine(architecture, drafter === undefined ? { speculation } : { draft })
   const sampling = { temperature: 1, topK: 3, seed: 5 }
   const request = chatRequest(cats, { maxOutputTokens: drafter === undefined ? 400 : 60, sampling })
-  const [expected, found] = [await completeChoices(plain, request), await completeChoices(drafting, request)]
+  const [expected, found] = [await completeChoices(reference, request), await completeChoices(drafting, request)]
   expect(found.choices[0]?.text).toBe(expected.choices[0]?.text)
   expect(found.usage?.drafts?.proposed).toBeGreaterThan(10)
   expect(found.usage?.drafts?.accepted).toBeGreaterThan(0)
