@@ -3,11 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { steadyMs } from '../base/steady-ms.ts'
 import { AppError } from '../contract/errors.ts'
 import type { ModelViewer } from '../contract/principal.ts'
-import type { SchedulerLoad } from '../contract/scheduler.ts'
 import type { Batch, ClaimedLine, LineResult } from '../contract/server/batches.ts'
 import { type BatchDeps, type LineReply, leaseMs } from './deps.ts'
 import { LineOrder } from './line-order.ts'
 import { isAway, isSuccess, messageIn, outcomeOf } from './line-outcome.ts'
+import { linesAhead, type ModelWork } from './model-work.ts'
 import { openLines } from './states.ts'
 import { finalize, readInput } from './transitions.ts'
 
@@ -15,13 +15,12 @@ import { finalize, readInput } from './transitions.ts'
 const roundMs = 2000
 /** Results that come within this time are stored together, while other lines run. */
 const flushMs = 200
-/** A process has the lines of about this time ahead: more would be kept from others, and fewer cost a query for a few lines. */
-const aheadMs = 250
-const mostAhead = 250
 /** The pause of a model after a line that nobody answers; after each, it is twice as long, up to the second. */
 const [firstAwayMs, mostAwayMs] = [1000, 30_000]
 /** When nobody has answered for this long, the lines that try it fail. */
 const awayPatienceMs = 3_600_000
+/** A limit of a key is tried again after this long: it may have become higher. */
+const mostPauseMs = 60_000
 /** A line that has given up its slot this often keeps the next one. */
 const maxYields = 3
 
@@ -29,20 +28,6 @@ type Running = {
   readonly batchId: string
   readonly stop: AbortController
   yields: number
-}
-
-/** The lines of a model that belong to this process. */
-type ModelWork = {
-  /** As the lines name the model. */
-  readonly name: string
-  load: () => Pick<SchedulerLoad, 'slots' | 'backgroundSlots' | 'busy' | 'queued'>
-  readonly order: LineOrder
-  running: number
-  /** Nobody answers: since when, how many lines have tried it, and until when none is sent. */
-  away: { readonly sinceMs: number; readonly count: number; readonly untilMs: number } | undefined
-  claiming: Promise<void> | undefined
-  /** The last claim: when it was made, how many lines were wanted then, and how many have ended since. */
-  claimed: { readonly atMs: number; readonly wanted: number; ended: number }
 }
 
 /** Runs the batches of the store, beside other processes that do so. */
@@ -58,6 +43,8 @@ export class BatchRunner {
   readonly #changing = new Set<string>()
   /** Until when lines of a caller for a model wait. */
   readonly #pauses = new Map<string, number>()
+  /** Those that wait for nothing any more. */
+  readonly #released = new WeakSet<Batch>()
   /** The batches whose lines run, by id. */
   #batches: ReadonlyMap<string, Batch> = new Map()
   #turn = 0
@@ -277,10 +264,12 @@ export class BatchRunner {
       const outcome = outcomeOf(reply, line.attempts, isKnownAway)
       if (isAway(reply)) await this.#wait(batch, work, reply)
       else work.away = undefined
+      if (isSuccess(reply)) await this.#release(line.batchId)
       if (outcome.type === 'ended') return this.#finish(line, outcome.result)
-      const untilMs = wallClock() + outcome.afterMs
-      if (outcome.ofCaller !== undefined) await this.#pause(batch, work, { reason: outcome.ofCaller, untilMs })
-      await this.#giveBack(line, outcome.attempts, untilMs)
+      const { ofCaller: reason, afterMs, attempts } = outcome
+      const pauseMs = reason === undefined ? afterMs : Math.min(afterMs, mostPauseMs)
+      if (reason !== undefined) await this.#pause(batch, work, { reason, untilMs: wallClock() + afterMs }, pauseMs)
+      await this.#giveBack(line, attempts, wallClock() + pauseMs)
     } catch (error) {
       this.#deps.onFailure(error, 'the key of a batch could not be looked up; its line runs again')
       await this.#giveBack(line, line.attempts, wallClock() + roundMs)
@@ -313,13 +302,22 @@ export class BatchRunner {
   }
 
   /** A limit of the key stops all lines of the caller for this model until it allows more. */
-  async #pause(batch: Batch, work: ModelWork, waits: NonNullable<Batch['waits']>): Promise<void> {
-    this.#pauses.set(pauseOf(batch, work), waits.untilMs)
+  async #pause(batch: Batch, work: ModelWork, waits: NonNullable<Batch['waits']>, pauseMs: number): Promise<void> {
+    const untilMs = this.#deps.wallClock() + pauseMs
+    this.#pauses.set(pauseOf(batch, work), untilMs)
     const own = work.order.remove(({ batchId }) => this.#batches.get(batchId)?.owner === batch.owner)
     await this.#store(async () => {
-      await Promise.all(own.map((line) => this.#giveBack(line, line.attempts, waits.untilMs)))
+      await Promise.all(own.map((line) => this.#giveBack(line, line.attempts, untilMs)))
       await this.#deps.store.change(batch.id, (now) => ({ ...now, waits }))
     })
+  }
+
+  /** A line was answered: its batch no longer waits. */
+  async #release(id: string): Promise<void> {
+    const batch = this.#batches.get(id)
+    if (batch?.waits === undefined || this.#released.has(batch)) return
+    this.#released.add(batch)
+    await this.#store(() => this.#deps.store.change(id, ({ waits: _, ...now }) => now))
   }
 
   #isPaused(batch: Batch, work: ModelWork): boolean {
@@ -375,12 +373,6 @@ export class BatchRunner {
   #yieldsOf(line: ClaimedLine): number {
     return this.#yields.get(keyOf(line)) ?? 0
   }
-}
-
-/** The lines that end in `aheadMs` at the pace since the last claim; at least four for each slot. */
-function linesAhead({ ended, atMs }: ModelWork['claimed'], nowMs: number, slots: number): number {
-  const atThisPace = Math.round((ended / Math.max(1, nowMs - atMs)) * aheadMs)
-  return Math.max(slots * 4, Math.min(mostAhead, atThisPace))
 }
 
 function keyOf({ batchId, line }: Pick<ClaimedLine, 'batchId' | 'line'>): string {

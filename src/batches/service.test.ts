@@ -58,7 +58,11 @@ type Given = {
   readonly send: (line: SentLine, attempt: number) => LineReply | Promise<LineReply>
   readonly slots?: number
   /** Called with each call of the store; what it throws comes after a claim is made, as if its reply was lost. */
-  readonly onStore?: { readonly claim?: (id: string) => void; readonly finish?: () => void }
+  readonly onStore?: {
+    readonly claim?: (id: string) => void
+    readonly finish?: () => void
+    readonly giveBack?: (notBeforeMs: number) => void
+  }
 } & Partial<Omit<BatchDeps, 'send'>>
 
 async function open({ send, slots = 2, onStore, ...given }: Given) {
@@ -69,6 +73,10 @@ async function open({ send, slots = 2, onStore, ...given }: Given) {
       const lines = await kept.claim(...call)
       onStore?.claim?.(call[0])
       return lines
+    },
+    giveBack: async (...call) => {
+      onStore?.giveBack?.(call[1].notBeforeMs)
+      return kept.giveBack(...call)
     },
     finish: async (...call) => {
       onStore?.finish?.()
@@ -212,9 +220,22 @@ describe('a line of a batch', () => {
     const batch = await run([bodyOf('one'), bodyOf('two'), bodyOf('three')])
     await until(async () => (await stateOf(batch)).waits?.reason === message)
     isOver = true
-    const { counts, usage: total } = await ended(batch)
+    const { counts, usage: total, waits } = await ended(batch)
     expect(counts).toMatchObject({ succeeded: 3, errored: 0 })
+    expect(waits).toBeUndefined()
     expect(total).toEqual({ inputTokens: 9, cachedInputTokens: 3, outputTokens: 6, reasoningTokens: 0 })
+  })
+
+  test('tries a limit again within a minute, though the limit says tomorrow: it may have become higher', async () => {
+    const notBefore: number[] = []
+    const { run, stateOf } = await open({
+      send: () => reply(429, {}, { retryAfterMs: dayMs }),
+      onStore: { giveBack: (atMs) => notBefore.push(atMs) },
+    })
+    const batch = await run([bodyOf('one')])
+    await until(async () => (await stateOf(batch)).waits !== undefined && notBefore.length > 0)
+    expect((await stateOf(batch)).waits?.untilMs).toBeGreaterThan(Date.now() + dayMs / 2)
+    expect(Math.max(...notBefore)).toBeLessThanOrEqual(Date.now() + 60_000)
   })
 
   test('goes back when somebody who waits needs its slot, and later keeps it', async () => {
