@@ -50,7 +50,7 @@ import { createReplyFormat } from './wire/reply/reply-format.ts'
 import { readingFields } from './wire/reply/thought-parser.ts'
 
 const retryLaterMs = 5000
-/** Of all models: what a thread has read of a template holds for each server that has it. */
+/** One for all models: a template that was read once is known for each server that has it. */
 const templates = new TemplateReader()
 /** For callers that pass no key shared by several processes. */
 const hashInProcess = namesWith(randomBytes(32))
