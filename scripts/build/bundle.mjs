@@ -1,6 +1,16 @@
 // Bundles what is built of our modules, with the packages that they import, for the processes that start most often: reading a few files takes less
 // time than finding a thousand. Without Vite (an install for production) nothing is bundled, and processes begin with the modules.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root } from '../commands.mjs'
@@ -46,6 +56,8 @@ export async function bundlePrograms() {
       rolldownOptions: { input, output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js', comments: false } },
     },
   })
+  const { version } = JSON.parse(readFileSync(join(llama, '..', 'package.json'), 'utf8'))
+  writeFileSync(join(outDir, 'node-llama-cpp.json'), JSON.stringify({ version }))
   if (NODE_ENV === undefined) delete process.env.NODE_ENV
   else process.env.NODE_ENV = NODE_ENV
   replace(outDir)

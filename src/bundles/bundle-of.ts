@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 
 const compilerState = new URL('../.tsbuildinfo', import.meta.url)
 
@@ -8,4 +8,18 @@ export function bundleOf(program: 'main' | 'server-worker' | 'llama-worker'): UR
   const bundledMs = statSync(bundle, { throwIfNoEntry: false })?.mtimeMs ?? 0
   const compiledMs = statSync(compilerState, { throwIfNoEntry: false })?.mtimeMs ?? 0
   return bundledMs > compiledMs ? bundle : undefined
+}
+
+/** Whether the worker's bundle has the modules of this package, node-llama-cpp: those of another version do not fit its builds. */
+export function bundlesLlama(manifest: URL): boolean {
+  const version = versionIn(manifest)
+  return version !== undefined && version === versionIn(new URL('../bundle/node-llama-cpp.json', import.meta.url))
+}
+
+function versionIn(manifest: URL): unknown {
+  try {
+    return JSON.parse(readFileSync(manifest, 'utf8')).version
+  } catch {
+    return undefined
+  }
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { extname } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { bundleOf } from '../../bundles/bundle-of.ts'
+import { bundleOf, bundlesLlama } from '../../bundles/bundle-of.ts'
 
 const extension = extname(fileURLToPath(import.meta.url))
 
@@ -17,7 +17,8 @@ export function forkScript(name: 'worker' | 'probe', { args, enginePath, env = p
   const importer = enginePath === undefined ? import.meta.url : fileIn(enginePath)
   const llama = findLlama(importer)
   // Without the package, the module says what is missing.
-  const bundle = name === 'worker' && llama !== undefined ? bundleOf('llama-worker') : undefined
+  const isBundled = name === 'worker' && llama !== undefined && bundlesLlama(new URL('../package.json', llama))
+  const bundle = isBundled ? bundleOf('llama-worker') : undefined
   return fork(fileURLToPath(bundle ?? new URL(`./worker/${name}${extension}`, import.meta.url)), args, {
     ...options,
     // The bundle has the modules of node-llama-cpp, which find its builds from here.

@@ -189,14 +189,17 @@ describe('a llama-server drops the log-probabilities of text that its parser hol
     },
   )
 
-  test('a chat with tools that asks for them goes as a text, too: the server refuses both together', async () => {
-    const started = await server(props)
-    await answer(engineOver([started]), ask('', { prompt: { ...prompt, tools }, logprobs: { top: 0 } }))
-    expect(started.seen.find(({ body }) => body.stream === true)?.path).toBe('/v1/completions')
-  })
+  test.each([undefined, true] as const)(
+    'a chat with tools that asks for them goes as a text, too: the server refuses both together; strict: %s',
+    async (strict) => {
+      const started = await server(props)
+      const declared = tools.map((tool) => ({ ...tool, ...(strict && { strict }) }))
+      await answer(engineOver([started]), ask('', { prompt: { ...prompt, tools: declared }, logprobs: { top: 0 } }))
+      expect(started.seen.find(({ body }) => body.stream === true)?.path).toBe('/v1/completions')
+    },
+  )
 
   test.each([
-    ['has a strict tool', props, { prompt: { ...prompt, tools: [{ ...tools[0], strict: true }] }, logprobs: { top: 0 } }],
     ['asks for none', props, { prompt }],
     ['has an unknown template', { ...props, chat_template: undefined }, { prompt, logprobs: { top: 0 } }],
     [
