@@ -3,8 +3,8 @@ import type { JsonObject } from '../contract/request.ts'
 import { argumentsSchema } from './callable-tools.ts'
 
 test.each<[JsonObject | undefined, JsonObject]>([
-  [undefined, { type: 'object', properties: {} }],
-  [{}, { type: 'object', properties: {} }],
+  [undefined, { type: 'object', properties: {}, additionalProperties: false }],
+  [{}, { type: 'object', properties: {}, additionalProperties: false }],
   [{ type: 'object' }, { type: 'object' }],
   [{ properties: { n: {} } }, { type: 'object', properties: { n: {} } }],
   [{ type: ['object', 'null'] }, { type: 'object' }],

@@ -24,10 +24,10 @@ export function enforcedTools(tools: readonly FunctionTool[]): readonly Function
   return tools.map(({ enforced, ...tool }) => (enforced === undefined ? tool : { ...tool, parameters: enforced }))
 }
 
-/** The schema of a tool's arguments, which are always an object: without members if the tool declares nothing. */
+/** The schema of a tool's arguments, which are always an object: without members if the tool declares nothing, or a model could go on endlessly. */
 export function argumentsSchema({ parameters = {} }: { readonly parameters?: JsonObject | undefined }): JsonObject {
-  if (parameters.type === 'object') return parameters
-  return { ...(Object.keys(parameters).length === 0 && { properties: {} }), ...parameters, type: 'object' }
+  if (Object.keys(parameters).length === 0) return { type: 'object', properties: {}, additionalProperties: false }
+  return parameters.type === 'object' ? parameters : { ...parameters, type: 'object' }
 }
 
 export function isFunctionTool(tool: Tool): tool is FunctionTool {

@@ -1,9 +1,10 @@
+import { argumentsSchema } from '../../canonical/callable-tools.ts'
 import type { FunctionTool } from '../../contract/request.ts'
 import { acceptAfterSpace, type Reading, space } from '../scan/text-feed.ts'
 import type { CallReader, CallWriter } from './call-writer.ts'
 import { spellingsOf } from './find-tool.ts'
 import { type HeadedStyle, readHeadedCalls } from './headed-calls.ts'
-import { jsonCalls, text, writtenArguments } from './json-calls.ts'
+import { jsonCalls, text } from './json-calls.ts'
 import { acceptNoArguments, objectIsNext, readArguments, readNameBefore, writeEmptyCall } from './read-arguments.ts'
 import type { DroppedTag, ToolFormat, Trigger } from './tool-format.ts'
 import { turnEnds } from './turn-marks.ts'
@@ -127,7 +128,7 @@ export const kimiK2: ToolFormat = {
         text(`<|tool_call_begin|>functions.${tool.name}:`),
         { type: 'position', first: 0 },
         text('<|tool_call_argument_begin|>'),
-        { type: 'json', schema: writtenArguments(tool) },
+        { type: 'json', schema: argumentsSchema(tool) },
         text('<|tool_call_end|>'),
       ],
     })),
@@ -184,7 +185,7 @@ export const solar: ToolFormat = {
         text('<|tool_call:begin|>call'),
         { type: 'position', first: 10_000 },
         text(`<|tool_call:name|>${tool.name}<|tool_call:args|>`),
-        { type: 'json', schema: writtenArguments(tool) },
+        { type: 'json', schema: argumentsSchema(tool) },
         text('<|tool_call:end|>'),
       ],
     })),

@@ -1,5 +1,4 @@
 import { argumentsSchema } from '../../canonical/callable-tools.ts'
-import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 import type { CallPiece, DescribeCalls, RequiredCalls } from './required-calls.ts'
 
 /** What is around the calls, and what separates several; empty where it is absent. */
@@ -14,7 +13,7 @@ export function jsonCalls({ prefix = '', separator = '', suffix = '', before, af
     ...(parallel && { separator }),
     calls: tools.map((tool) => ({
       name: tool.name,
-      pieces: [text(before(tool.name)), { type: 'json', schema: writtenArguments(tool) }, text(after)],
+      pieces: [text(before(tool.name)), { type: 'json', schema: argumentsSchema(tool) }, text(after)],
     })),
   })
 }
@@ -25,13 +24,6 @@ type ObjectSpelling = Surroundings & { readonly nameKey?: string; readonly argum
 export function objectCalls({ nameKey = 'name', argumentsKey = 'arguments', ...around }: ObjectSpelling): DescribeCalls {
   const before = (name: string) => `{"${nameKey}": ${JSON.stringify(name)}, "${argumentsKey}": `
   return jsonCalls({ ...around, before, after: '}' })
-}
-
-/** The arguments that a grammar allows: no members for a tool that declares nothing, which could otherwise continue endlessly. */
-export function writtenArguments({ parameters }: Pick<FunctionTool, 'parameters'>): JsonObject {
-  const schema = argumentsSchema({ parameters })
-  const isEmpty = parameters === undefined || Object.keys(parameters).length === 0
-  return isEmpty ? { ...schema, additionalProperties: false } : schema
 }
 
 export function text(content: string): CallPiece {

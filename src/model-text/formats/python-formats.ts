@@ -1,8 +1,9 @@
+import { argumentsSchema } from '../../canonical/callable-tools.ts'
 import type { FunctionTool } from '../../contract/request.ts'
 import { acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
 import { readCallList } from './call-object.ts'
 import type { CallWriter } from './call-writer.ts'
-import { text, writtenArguments } from './json-calls.ts'
+import { text } from './json-calls.ts'
 import { bareJson } from './json-formats.ts'
 import { readItems } from './list-items.ts'
 import { isExpression, namedCalls, readCallExpression, readPythonCalls } from './python-calls.ts'
@@ -97,7 +98,7 @@ function pythonCalls(
     ...(parallel && { separator }),
     calls: tools.map((tool) => ({
       name: tool.name,
-      pieces: [text(`${tool.name}(**`), { type: 'json', schema: writtenArguments(tool) }, text(')')],
+      pieces: [text(`${tool.name}(**`), { type: 'json', schema: argumentsSchema(tool) }, text(')')],
     })),
   }
 }

@@ -1,9 +1,8 @@
-import { callableTools, enforcedTools } from '../../../../canonical/callable-tools.ts'
+import { argumentsSchema, callableTools, enforcedTools } from '../../../../canonical/callable-tools.ts'
 import { isContinued } from '../../../../canonical/parts.ts'
 import { field } from '../../../../contract/field.ts'
 import type { FunctionTool, GenerationRequest, JsonObject } from '../../../../contract/request.ts'
 import type { GrammarRequest } from '../../../../grammar/compile-output.ts'
-import { writtenArguments } from '../../../../model-text/formats/json-calls.ts'
 import { outputParam } from '../../../../threads/grammar-failure.ts'
 import type { Profile } from '../../servers/profile.ts'
 
@@ -51,7 +50,7 @@ function callSchema(
     type: 'object',
     properties: {
       name: { const: tool.name },
-      arguments: anyArguments ? { type: 'object' } : { $id: id, ...writtenArguments(tool) },
+      arguments: anyArguments ? { type: 'object' } : { $id: id, ...argumentsSchema(tool) },
     },
     required: ['name', 'arguments'],
     additionalProperties: false,

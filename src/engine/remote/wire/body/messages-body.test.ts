@@ -160,7 +160,7 @@ describe('tools', () => {
 
   test('a tool without parameters takes an object without members', () => {
     expect(bodyFor({ prompt: { tools: [{ name: 'f', strict: true }] } }).tools).toEqual([
-      { name: 'f', input_schema: { type: 'object', properties: {} }, strict: true },
+      { name: 'f', input_schema: { type: 'object', properties: {}, additionalProperties: false }, strict: true },
     ])
   })
 })
