@@ -24,7 +24,7 @@ export function enforcedTools(tools: readonly FunctionTool[]): readonly Function
   return tools.map(({ enforced, ...tool }) => (enforced === undefined ? tool : { ...tool, parameters: enforced }))
 }
 
-/** The schema of a tool's arguments, which are always an object: without members if the tool declares nothing, or a model could go on endlessly. */
+/** The schema of a tool's arguments, which are always an object: without members if the tool declares nothing, because a model might never end. */
 export function argumentsSchema({ parameters = {} }: { readonly parameters?: JsonObject | undefined }): JsonObject {
   if (Object.keys(parameters).length === 0) return { type: 'object', properties: {}, additionalProperties: false }
   return parameters.type === 'object' ? parameters : { ...parameters, type: 'object' }
