@@ -46,7 +46,7 @@ def lmstudio_texts():
     model = client.llm.model("tiny")
     tokens = model.tokenize("Good morning.")
     vector = client.embedding.model("tiny").embed("Good morning.")
-    completed = model.complete("Good", config={"maxTokens": 2}).stats
+    completed = model.complete("Good", config={"maxTokens": 2, "temperature": 0}).stats
     template = model.apply_prompt_template("Good morning.")
     return [len(tokens) == model.count_tokens("Good morning."), len(vector), completed.stop_reason, "Good morning." in template]
 
@@ -79,7 +79,7 @@ def lmstudio_downloads():
     found = client.repository.search_models("some")[0]
     options = found.get_download_options()
     key = options[-1].download()
-    stats = client.llm.model(key).complete("Good", config={"maxTokens": 2}).stats
+    stats = client.llm.model(key).complete("Good", config={"maxTokens": 2, "temperature": 0}).stats
     # A random model may end after one token.
     return [[option.info.quantization for option in options], stats.predicted_tokens_count > 0]
 

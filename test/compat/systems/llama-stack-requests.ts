@@ -325,7 +325,7 @@ const definitions: readonly Row[] = [
     over(
       calling(call('f', '')),
       { tools: [{ type: 'function', function: { name: 'f' } }] },
-      upstreamGot('tools.0.function', { name: 'f', parameters: { type: 'object', properties: {} } }),
+      upstreamGot('tools.0.function', { name: 'f', parameters: { type: 'object', properties: {}, additionalProperties: false } }),
       calls('f({})'),
     ),
   ),
