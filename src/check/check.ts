@@ -1,3 +1,4 @@
+import { rootOf } from '../base/text/server-url.ts'
 import { AppError } from '../contract/errors.ts'
 import type { Ask, Exchange, Server } from './probe/exchange.ts'
 import { areas, type Row, short } from './probe/row.ts'
@@ -47,7 +48,7 @@ export const bounds = { mostRequests: 400, mostMs: 175_000 } as const
  * for them. Throws if the server does not answer, or has no model.
  */
 export async function check({ url, apiKey, only = [], onResult, ...models }: CheckOptions): Promise<CheckReport> {
-  const root = url.replace(/\/+(v1\/*)?$/, '')
+  const root = rootOf(url)
   const asked = rows.filter(({ id, area }) => only.length === 0 || only.includes(area) || only.includes(id))
   refuseUnknown(only)
   const sender = new Sender({ url: root, apiKey }, bounds)

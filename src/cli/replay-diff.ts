@@ -1,6 +1,7 @@
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printable } from '../app/log/printable.ts'
+import { rootOf } from '../base/text/server-url.ts'
 import { changeKinds } from '../check/compare.ts'
 import { coarseNats, type Drift } from '../check/drift.ts'
 import { answerTo, diffTurn, isComparable, type Sides, type TurnDiff } from '../check/replay-diff.ts'
@@ -9,7 +10,7 @@ import type { Side, Turn } from '../check/turn.ts'
 import { AppError } from '../contract/errors.ts'
 import { readCaptured } from './replay.ts'
 import { listModels, type ServerAddress } from './servers/client.ts'
-import { ownKey, rootOf } from './servers/own-key.ts'
+import { ownKey } from './servers/own-key.ts'
 import { requireFolderOf } from './terminal/require-folder.ts'
 
 /** A model of the server, or the URL of another server and its key. */

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { printable } from '../../app/log/printable.ts'
+import { rootOf } from '../../base/text/server-url.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import { catalogue } from '../../registry/names/catalogue.ts'
 import { listModels } from '../servers/client.ts'
-import { rootOf } from '../servers/own-key.ts'
 import { type Candidate, complete, startsLike, type Wanted } from './complete.ts'
 import type { Shell } from './shells.ts'
 

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { callsIn, image, text, textsOf } from '../../../test/support/parts.ts'
 import { answer, ask, engineOver, failure, upstream } from '../../../test/support/upstream/remote-engine.ts'
 import { type Answer, doneLine, openStream, streamOf } from '../../../test/support/upstream/upstream.ts'
+import { rootOf } from '../../base/text/server-url.ts'
 import { type FunctionTool, plainChat } from '../../contract/request.ts'
 import type { RemoteEngineOptions } from './options.ts'
 import type { OwnTemplate } from './own-prompts.ts'
-import { rootOf } from './transport/upstream-url.ts'
 
 const template: OwnTemplate = {
   bos: '<s>',

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { Queue } from '../../../base/queue.ts'
+import { hostOf } from '../../../base/text/server-url.ts'
 import { messageOf } from '../../../contract/errors.ts'
 import { needsProbe, probeAbilities } from '../servers/abilities.ts'
 import { probePassage } from '../servers/passage.ts'
@@ -8,7 +9,6 @@ import { findProtocol, type ProbeOptions, probeServer } from '../servers/probe.t
 import { type Discovery, isSameServer, profileOf, type Upstream, upstreamOf } from '../servers/upstream.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { toAppError } from '../transport/upstream-error.ts'
-import { hostOf } from '../transport/upstream-url.ts'
 
 export type DiscoveryOptions = {
   /** The current servers, by id. */

@@ -1,6 +1,6 @@
+import { hostOf } from '../../../base/text/server-url.ts'
 import type { ServerReport } from '../../../contract/engine.ts'
 import { type Discovery, profileOf } from '../servers/upstream.ts'
-import { hostOf } from '../transport/upstream-url.ts'
 import type { BreakerState } from './breaker.ts'
 import type { ReplicaReport } from './replicas.ts'
 

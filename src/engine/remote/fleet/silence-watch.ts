@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { hostOf } from '../../../base/text/server-url.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
-import { hostOf } from '../transport/upstream-url.ts'
 import { runCheck } from './health-check.ts'
 import { Silence, type SilenceOptions, type SilentRequest, silenceTickMs, type WatchedRequest } from './silence/silence.ts'
 

@@ -1,8 +1,8 @@
+import { hostOf } from '../../../base/text/server-url.ts'
 import type { ModelKind } from '../../../contract/engine.ts'
 import type { Endpoint, RequestHead, UpstreamClient } from '../transport/client.ts'
 import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import { hostOf } from '../transport/upstream-url.ts'
 import type { ProfileName, Protocol } from './profile.ts'
 import { profileIn, protocolOf } from './protocols.ts'
 

@@ -13,9 +13,9 @@ import {
   upstream,
 } from '../../../../test/support/upstream/remote-engine.ts'
 import { chatChunk, doneLine } from '../../../../test/support/upstream/upstream.ts'
+import { rootOf } from '../../../base/text/server-url.ts'
 import { UpstreamClient } from './client.ts'
 import { readStream } from './read-reply.ts'
-import { rootOf } from './upstream-url.ts'
 
 test('an address follows what its server turns out to be', async () => {
   const server = await upstream((_, response) => void response.end('{}'))

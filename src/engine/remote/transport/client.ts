@@ -1,3 +1,4 @@
+import { hasPath, hostOf, rootOf, urlOf } from '../../../base/text/server-url.ts'
 import { withTimeLimit } from '../../../base/time-limit.ts'
 import { Connections } from './connections.ts'
 import { connectionFailed, isBroken, statusFailed } from './failed-request.ts'
@@ -7,7 +8,6 @@ import { bodyText } from './raw-json.ts'
 import { readWhole } from './read-reply.ts'
 import { keepSecret } from './secrets.ts'
 import { UpstreamError } from './upstream-error.ts'
-import { hasPath, hostOf, rootOf, urlOf } from './upstream-url.ts'
 
 /** One server of a model. `url` is the base of its OpenAI routes, such as `http://10.0.0.1:8000/v1`. */
 export type Endpoint = {

@@ -1,3 +1,4 @@
+import { hostOf } from '../../../../base/text/server-url.ts'
 import type { CallerKeys } from '../../../../contract/caller-keys.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import { field } from '../../../../contract/field.ts'
@@ -7,7 +8,6 @@ import type { Upstream } from '../../servers/upstream.ts'
 import type { Endpoint } from '../../transport/client.ts'
 import { hiding } from '../../transport/secrets.ts'
 import { toAppError, UpstreamError } from '../../transport/upstream-error.ts'
-import { hostOf } from '../../transport/upstream-url.ts'
 import { nameOf } from '../retry/failure-table.ts'
 
 type ServerAccess = { readonly endpoint: Endpoint; readonly upstream: Upstream }

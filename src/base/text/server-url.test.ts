@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hostOf, rootOf, urlOf } from './upstream-url.ts'
+import { hostOf, rootOf, urlOf } from './server-url.ts'
 
 test.each([
   ['http://h:8000/v1', '/models', 'http://h:8000/v1/models'],
