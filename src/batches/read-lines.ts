@@ -1,5 +1,6 @@
 import { isObject } from '../base/json.ts'
 import { parseExactly } from '../base/parse-exactly.ts'
+import { splitLines } from '../base/text/split-lines.ts'
 import type { JsonObject } from '../contract/request.ts'
 import type { BatchFault, BatchLine } from '../contract/server/batches.ts'
 import { groupingOf } from './grouping.ts'
@@ -139,32 +140,4 @@ function tooLong(line: number, { maxLineBytes }: Rules): Read {
 
 function shown(value: unknown): string {
   return value === undefined ? 'missing' : (JSON.stringify(value)?.slice(0, 80) ?? 'invalid')
-}
-
-/** The lines of a file; undefined for one that is too long. */
-async function* splitLines(bytes: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<string | undefined> {
-  const newline = 10
-  let waiting: Uint8Array[] = []
-  let waitingBytes = 0
-  const add = (piece: Uint8Array) => {
-    waitingBytes += piece.length
-    // Only the length of a line that is too long is kept.
-    if (waitingBytes <= maxBytes) waiting.push(piece)
-  }
-  const take = (): string | undefined => {
-    const text = waitingBytes > maxBytes ? undefined : Buffer.concat(waiting).toString('utf8')
-    waiting = []
-    waitingBytes = 0
-    return text
-  }
-  for await (const piece of bytes) {
-    let start = 0
-    for (let end = piece.indexOf(newline); end >= 0; end = piece.indexOf(newline, start)) {
-      add(piece.subarray(start, end))
-      start = end + 1
-      yield take()
-    }
-    if (start < piece.length) add(piece.subarray(start))
-  }
-  if (waitingBytes > 0) yield take()
 }

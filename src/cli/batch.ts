@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { printable } from '../app/log/printable.ts'
+import { splitLines } from '../base/text/split-lines.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { callServer, type ServerAddress, send, uploadFile } from './servers/client.ts'
 import { commandName } from './terminal/command-name.ts'
@@ -114,7 +115,10 @@ async function readRequests(path: string, model: string | undefined) {
     throw new AppError('invalid-request', `${path} cannot be read: ${messageOf(error)}`)
   })
   let isFirst = true
-  for await (const text of linesOf(path)) {
+  for await (const given of splitLines(createReadStream(path), Number.POSITIVE_INFINITY)) {
+    let text = given ?? ''
+    // A file may begin with a mark of its encoding.
+    if (parts.length === 0) text = text.replace(/^\uFEFF/, '')
     const isEmpty = text.trim() === ''
     const line = isEmpty || (!isFirst && model === undefined) ? { text } : withModel(text, model, parts.length + 1)
     isFirst &&= isEmpty
@@ -125,20 +129,6 @@ async function readRequests(path: string, model: string | undefined) {
   if (endpoint === undefined)
     throw new AppError('invalid-request', `${path}: its first request has no url, such as "/v1/chat/completions"`)
   return { blob: new Blob(parts), endpoint, sha256: hash.digest('hex') }
-}
-
-/** Only a line feed ends a line: texts may have other characters that look like it. */
-async function* linesOf(path: string): AsyncGenerator<string> {
-  let rest = ''
-  let isFirst = true
-  for await (const piece of createReadStream(path, 'utf8')) {
-    // A file may begin with a mark of its encoding.
-    const lines = `${rest}${isFirst ? piece.replace(/^\uFEFF/, '') : piece}`.split('\n')
-    isFirst = false
-    rest = lines.pop() ?? ''
-    yield* lines
-  }
-  if (rest !== '') yield rest
 }
 
 /** The server checks all lines; the first is read for its endpoint. */
