@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { shareOver, startPrimary } from '../../../test/support/process/primary.ts'
-import type { Bus } from '../../contract/server/shared.ts'
+import { mortalBus, startPrimary } from '../../../test/support/process/primary.ts'
 import { Presence } from './presence.ts'
 
 beforeEach(() => {
@@ -14,13 +13,8 @@ afterEach(() => {
 function start() {
   const join = startPrimary()
   return () => {
-    const shared = shareOver(join().primary)
-    let hasEnded = false
-    const publish: Bus['publish'] = async (...message) => (hasEnded ? [] : shared.publish(...message))
-    const end = () => {
-      hasEnded = true
-    }
-    return { presence: new Presence({ ...shared, publish }), end }
+    const { bus, end } = mortalBus(join)
+    return { presence: new Presence(bus), end }
   }
 }
 const countOf = ({ presence }: ReturnType<ReturnType<typeof start>>) => presence.processes.all.length

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { shareOver, startPrimary } from '../../../test/support/process/primary.ts'
-import type { Bus } from '../../contract/server/shared.ts'
+import { mortalBus, startPrimary } from '../../../test/support/process/primary.ts'
 import { SharedSlots } from './shared-slots.ts'
 
 beforeEach(() => {
@@ -14,23 +13,17 @@ afterEach(() => {
 function start() {
   const join = startPrimary()
   return () => {
-    const shared = shareOver(join().primary)
     let told = 0
-    let hasEnded = false
-    const publish: Bus['publish'] = async (...message) => {
+    const { bus, end } = mortalBus(join, () => {
       told += 1
-      return hasEnded ? [] : shared.publish(...message)
-    }
-    const slots = new SharedSlots({ ...shared, publish })
+    })
+    const slots = new SharedSlots(bus)
     const share = slots.of('m')
     const look = (hasBatches = true) => {
       slots.look(hasBatches)
       return slotsBeside(0)
     }
     const slotsBeside = (interactive: number) => share?.slotsOf(10, interactive)
-    const end = () => {
-      hasEnded = true
-    }
     return { share, look, slotsBeside, told: () => told, end }
   }
 }
@@ -39,11 +32,11 @@ const arrive = () => vi.advanceTimersByTimeAsync(300)
 
 test('processes with batches divide the slots that callers of all of them leave', async () => {
   const join = start()
-  const [one, two, three] = [join(), join(), join()]
-  for (const process of [one, two, three]) process.look()
+  const processes = [join(), join(), join()]
+  for (const process of processes) process.look()
   await arrive()
-  const parts = (one: number) => [one, 0, 0].map((interactive, at) => [first, second, third][at]?.slotsBeside(interactive) ?? 0)
-  const [first, second, third] = [one, two, three]
+  /** The part of each, while the first runs this many requests of callers. */
+  const parts = (interactive: number) => processes.map(({ slotsBeside }, index) => slotsBeside(index === 0 ? interactive : 0))
   expect(parts(0).sort()).toEqual([3, 3, 4])
   parts(4)
   await arrive()

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { share } from '../../../src/app/sharing/share.ts'
-import type { Carrier, Shared } from '../../../src/contract/server/shared.ts'
+import type { Bus, Carrier, Shared } from '../../../src/contract/server/shared.ts'
 import { MinuteCounter } from '../../../src/quota/minute-counter.ts'
 import { joinPrimary } from '../../../src/workers/membership.ts'
 import { PrimaryState } from '../../../src/workers/primary-state.ts'
@@ -22,4 +22,18 @@ export function startPrimary() {
 /** What carriers share, without a log. */
 export function shareOver(...carriers: readonly Carrier[]): Shared {
   return share(carriers, pino({ level: 'silent' })) as Shared
+}
+
+/** The bus of a process among others of `join` (see `startPrimary`); `end` ends the process without a word. `onPublish`: called with each message. */
+export function mortalBus(join: ReturnType<typeof startPrimary>, onPublish?: () => void): { bus: Bus; end(): void } {
+  const shared = shareOver(join().primary)
+  let hasEnded = false
+  const publish: Bus['publish'] = async (...message) => {
+    onPublish?.()
+    return hasEnded ? [] : shared.publish(...message)
+  }
+  const end = () => {
+    hasEnded = true
+  }
+  return { bus: { ...shared, publish }, end }
 }
