@@ -80,7 +80,7 @@ function replace(made) {
   rmSync(old, { recursive: true, force: true })
 }
 
-/** Where the modules of node-llama-cpp are, which find its builds from there: a worker is told where the package is. */
+/** Where the modules of node-llama-cpp are, which find its builds from there: a worker gets the place of the package. */
 const llama = join(root, 'node_modules', 'node-llama-cpp', 'dist', sep)
 /** A worker fetches and builds nothing. */
 const unused = {

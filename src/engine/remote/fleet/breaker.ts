@@ -125,8 +125,8 @@ export class Breaker {
    * `ok`, but only of an auxiliary request while generations fail: it proves nothing. 4. `ok`: all failures are forgotten, and a trial
    * closes the breaker. 5. `failed`: the last of several failures in a row, or a trial, opens it. 6. `refused`: it opens immediately. 7.
    * `doubtful`, at a router: it opens by the rule for routers. 8. `doubtful`, of a trial: it has not shown that the endpoint is back. The
-   * wait begins again, and is no longer. 9. `lost`, of a trial: it opens, or the next request would
-   * be lost as well. 10. Otherwise nothing happens: `blame` may follow a doubtful failure.
+   * wait begins again, and is no longer. 9. `lost`, of a trial: it opens, or the next request would be lost as well. 10. Otherwise
+   * nothing happens: `blame` may follow a doubtful failure.
    */
   leave(pass: BreakerPass, result: BreakerResult, nowMs: number): void {
     const isTrial = this.#isTrial(pass)
