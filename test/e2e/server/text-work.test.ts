@@ -266,12 +266,14 @@ describe('models that only read', () => {
     expect(other.json.results[0]?.relevance_score).not.toBe(scores[0])
   })
 
-  test('clients of llama-stack rank by routes of their own', async () => {
+  test('clients of llama-stack and Cohere rank by routes of their own', async () => {
     const documents = ['a cat', 'a dog', 'rain']
     const best = (await post('/v1/rerank', { model: 'rank', query: 'pets?', documents, top_n: 2 })).json.results
     const options = { baseURL: app.url, maxRetries: 0 }
     const request = { model: 'rank', query: { type: 'text' as const, text: 'pets?' }, items: documents, max_num_results: 2 }
     expect(best).toHaveLength(2)
+    // Cohere's SDKs.
+    expect((await post('/v2/rerank', { model: 'rank', query: 'pets?', documents, top_n: 2 })).json.results).toEqual(best)
     expect(await new OldClient(options).inference.rerank(request)).toEqual(best)
     expect(await new LaterClient(options).inference.rerank(request)).toEqual(best)
     expect(await new LlamaStackClient(options).alpha.inference.rerank(request)).toEqual(best)
