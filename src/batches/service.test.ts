@@ -1,161 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { ann, dayMs, openService, reply } from '../../test/support/batch-service.ts'
 import { until } from '../../test/support/http/app.ts'
-import { openTestStore } from '../../test/support/test-store.ts'
 import { AppError } from '../contract/errors.ts'
-import type { FileStore, StoredFile } from '../contract/file-store.ts'
-import type { Principal } from '../contract/principal.ts'
 import type { Batch } from '../contract/server/batches.ts'
-import type { BatchDeps, LineReply, SentLine } from './deps.ts'
-import { Batches } from './service.ts'
-
-const ann: Principal = { id: 'ann', keyHash: 'a'.repeat(64), scopes: new Set(['inference']) }
-const reply = (status: number, body: object = {}, more: Partial<LineReply> = {}): LineReply => ({
-  status,
-  requestId: 'req_1',
-  body: JSON.stringify(body),
-  ...more,
-})
-const dayMs = 86_400_000
-
-/** Files in memory. */
-function createFiles() {
-  const kept = new Map<string, { readonly file: StoredFile; readonly bytes: Buffer }>()
-  const files: FileStore = {
-    add: async (_, { filename, mediaType, bytes, wishes }) => {
-      const pieces: Uint8Array[] = []
-      for await (const piece of bytes) pieces.push(piece)
-      const all = Buffer.concat(pieces)
-      const { purpose = '' } = await wishes()
-      const file = { id: `file-${kept.size}`, filename, mediaType, purpose, sizeBytes: all.length, createdAtMs: 0 }
-      kept.set(file.id, { file, bytes: all })
-      return file
-    },
-    list: async () => [...kept.values()].map(({ file }) => file),
-    get: async (_, id) => found(kept.get(id)).file,
-    content: async (_, id) =>
-      (async function* () {
-        yield found(kept.get(id)).bytes
-      })(),
-    delete: async (_, id) => void kept.delete(id),
-  }
-  const textOf = (id: string | undefined) => kept.get(id ?? '')?.bytes.toString() ?? ''
-  return { files, textOf }
-}
-
-function found<T>(value: T | undefined): T {
-  if (value === undefined) throw new AppError('not-found', 'there is no such file')
-  return value
-}
-
-/** The words of no protocol. */
-const words: BatchDeps['words'] = {
-  encodeError: (form, { code }) => ({ status: 500, body: { form, code } }),
-  encodeResult: (_, line) => `${JSON.stringify(line)}\n`,
-}
-
-type Given = {
-  readonly send: (line: SentLine, attempt: number) => LineReply | Promise<LineReply>
-  readonly slots?: number
-  /** Called with each call of the store; what it throws comes after a claim is made, as if its reply was lost. */
-  readonly onStore?: {
-    readonly claim?: (id: string) => void
-    readonly finish?: () => void
-    readonly giveBack?: (notBeforeMs: number) => void
-  }
-} & Partial<Omit<BatchDeps, 'send'>>
-
-async function open({ send, slots = 2, onStore, ...given }: Given) {
-  const { batches: kept } = await openTestStore()
-  const store: typeof kept = {
-    ...kept,
-    claim: async (...call) => {
-      const lines = await kept.claim(...call)
-      onStore?.claim?.(call[0])
-      return lines
-    },
-    giveBack: async (...call) => {
-      onStore?.giveBack?.(call[1].notBeforeMs)
-      return kept.giveBack(...call)
-    },
-    finish: async (...call) => {
-      onStore?.finish?.()
-      return kept.finish(...call)
-    },
-  }
-  const { files, textOf } = createFiles()
-  const sent: string[] = []
-  let busy = 0
-  const failures: unknown[] = []
-  const create = () => {
-    const batches = new Batches({
-      store,
-      files,
-      words,
-      models: {
-        find: (name) => {
-          if (name !== 'model') throw new AppError('model-not-found', `there is no model '${name}'`)
-          return { id: 'model', scheduler: { load: { slots, busy, queued: 0 } } } as never
-        },
-      },
-      send: async (line) => {
-        sent.push(line.body)
-        busy += 1
-        try {
-          return await send(line, sent.filter((body) => body === line.body).length)
-        } finally {
-          busy -= 1
-        }
-      },
-      findPrincipal: async () => ann,
-      maxLineBytes: 10_000,
-      wallClock: Date.now,
-      onEnded: () => undefined,
-      onLeft: () => undefined,
-      onFailure: (error) => void failures.push(error),
-      ...given,
-    })
-    onTestFinished(() => batches.close())
-    return batches
-  }
-  const batches = create()
-  batches.start()
-  /** `bodies`: values or JSON. */
-  const run = async (bodies: readonly (object | string)[]) => {
-    const lines = bodies.map((body, index) => {
-      const json = typeof body === 'string' ? body : JSON.stringify(body)
-      return `{"custom_id":"${index}","method":"POST","url":"/v1/embeddings","body":${json}}`
-    })
-    const bytes = [Buffer.from(lines.join('\n'))]
-    const upload = { filename: 'in', mediaType: '', bytes: toStream(bytes), wishes: async () => ({ purpose: 'batch' }) }
-    const { id: inputFileId } = await files.add('ann', upload, new AbortController().signal)
-    return batches.createFromFile(ann, { endpoint: '/v1/embeddings', inputFileId, windowMs: dayMs })
-  }
-  const stateOf = async ({ id }: Batch) => found(await store.find('ann', id))
-  const ended = async (batch: Batch) => {
-    await until(async () => (await stateOf(batch)).times.endedMs !== undefined)
-    return stateOf(batch)
-  }
-  return { batches, create, run, ended, stateOf, textOf, sent, failures, store }
-}
-
-async function* toStream<T>(pieces: readonly T[]) {
-  yield* pieces
-}
+import type { SentLine } from './deps.ts'
 
 const bodyOf = (input: string) => ({ model: 'model', input })
 const usage = { prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 1 } }
 
 describe('a line of a batch', () => {
   test('is sent again after a failure of the server, and ends with the third', async () => {
-    const { run, ended, sent } = await open({ send: (_, attempt) => reply(500, {}, { retryAfterMs: attempt }) })
+    const { run, ended, sent } = await openService({ send: (_, attempt) => reply(500, {}, { retryAfterMs: attempt }) })
     expect((await ended(await run([bodyOf('one')]))).counts).toMatchObject({ total: 1, errored: 1 })
     expect(sent).toHaveLength(3)
   })
 
   test('waits with the others while nobody answers, which one of them tries, and the batch shows why', async () => {
     let isAway = true
-    const { run, ended, stateOf, sent } = await open({
+    const { run, ended, stateOf, sent } = await openService({
       slots: 4,
       send: () => (isAway ? reply(503, { error: { message: 'it starts' } }) : reply(200)),
     })
@@ -170,7 +33,7 @@ describe('a line of a batch', () => {
 
   test('that nobody answers, while others are answered, ends with the third', async () => {
     const hasBad = ({ body }: SentLine) => body.includes('bad')
-    const { run, ended, sent } = await open({ slots: 1, send: (line) => reply(hasBad(line) ? 503 : 200) })
+    const { run, ended, sent } = await openService({ slots: 1, send: (line) => reply(hasBad(line) ? 503 : 200) })
     const timer = setInterval(() => void run([bodyOf('good')]), 100)
     onTestFinished(() => clearInterval(timer))
     expect((await ended(await run([bodyOf('bad')]))).counts).toMatchObject({ succeeded: 0, errored: 1 })
@@ -178,12 +41,14 @@ describe('a line of a batch', () => {
   })
 
   test('is sent again when there is no reply, and is not cancelled by that', async () => {
-    const { run, ended } = await open({ send: (_, attempt) => (attempt === 1 ? Promise.reject(new Error('lost')) : reply(200)) })
+    const { run, ended } = await openService({
+      send: (_, attempt) => (attempt === 1 ? Promise.reject(new Error('lost')) : reply(200)),
+    })
     expect((await ended(await run([bodyOf('one')]))).counts).toMatchObject({ succeeded: 1, cancelled: 0 })
   })
 
   test('that never has a reply ends with an error in the words of its protocol, and the log says why', async () => {
-    const { run, ended, textOf, failures } = await open({ send: () => Promise.reject(new Error('lost')) })
+    const { run, ended, textOf, failures } = await openService({ send: () => Promise.reject(new Error('lost')) })
     const { counts, errorFileId } = await ended(await run([bodyOf('one')]))
     expect(counts).toMatchObject({ errored: 1 })
     expect(JSON.parse(JSON.parse(textOf(errorFileId)).reply)).toEqual({ form: 'openai', code: 'internal' })
@@ -192,7 +57,7 @@ describe('a line of a batch', () => {
 
   test('keeps a reply that was complete before its batch was cancelled', async () => {
     let cancel = async () => undefined as unknown
-    const { batches, run, ended } = await open({
+    const { batches, run, ended } = await openService({
       send: async ({ signal }) => {
         await cancel()
         await until(() => signal.aborted)
@@ -216,7 +81,7 @@ describe('a line of a batch', () => {
     let isOver = false
     const message = 'the limit of this key is reached'
     const send = () => (isOver ? reply(200, { usage }) : reply(429, { error: { message } }, { retryAfterMs: 500 }))
-    const { run, ended, stateOf } = await open({ send })
+    const { run, ended, stateOf } = await openService({ send })
     const batch = await run([bodyOf('one'), bodyOf('two'), bodyOf('three')])
     await until(async () => (await stateOf(batch)).waits?.reason === message)
     isOver = true
@@ -228,7 +93,7 @@ describe('a line of a batch', () => {
 
   test('tries a limit again within a minute, though the limit says tomorrow: it may have become higher', async () => {
     const notBefore: number[] = []
-    const { run, stateOf } = await open({
+    const { run, stateOf } = await openService({
       send: () => reply(429, {}, { retryAfterMs: dayMs }),
       onStore: { giveBack: (atMs) => notBefore.push(atMs) },
     })
@@ -245,14 +110,14 @@ describe('a line of a batch', () => {
       expect(signal.aborted).toBe(true)
       return reply(499)
     }
-    const { run, ended, sent } = await open({ send })
+    const { run, ended, sent } = await openService({ send })
     expect((await ended(await run([bodyOf('one')]))).counts).toMatchObject({ succeeded: 1 })
     expect(sent).toHaveLength(4)
   })
 
   test('has the failure of a key that is gone', async () => {
     let isGone = false
-    const { run, ended, textOf } = await open({
+    const { run, ended, textOf } = await openService({
       send: ({ principal }) => {
         isGone = true
         return principal === undefined ? reply(401) : reply(200)
@@ -271,7 +136,10 @@ describe('a line of a batch', () => {
     const counted = (name: keyof typeof calls) => () => {
       calls[name] += 1
     }
-    const { run, ended } = await open({ send: () => reply(200), onStore: { claim: counted('claim'), finish: counted('finish') } })
+    const { run, ended } = await openService({
+      send: () => reply(200),
+      onStore: { claim: counted('claim'), finish: counted('finish') },
+    })
     await ended(await run(Array.from({ length: 400 }, (_, index) => bodyOf(`${index}`))))
     expect(calls.claim).toBeLessThan(60)
     expect(calls.finish).toBeLessThan(60)
@@ -283,7 +151,7 @@ describe('a line of a batch', () => {
       refusals -= 1
       if (refusals >= 0) throw new AppError('store-unavailable', 'the store is away')
     }
-    const { run, ended, sent } = await open({ send: () => reply(200), onStore: { finish } })
+    const { run, ended, sent } = await openService({ send: () => reply(200), onStore: { finish } })
     expect((await ended(await run([bodyOf('one'), bodyOf('two')]))).counts).toMatchObject({ succeeded: 2 })
     expect(sent).toHaveLength(2)
   }, 30_000)
@@ -295,7 +163,7 @@ describe('a line of a batch', () => {
       if (lookups === 4) throw new AppError('store-unavailable', 'the store is away')
       return ann
     }
-    const { run, ended } = await open({ send: () => reply(200), findPrincipal })
+    const { run, ended } = await openService({ send: () => reply(200), findPrincipal })
     const bodies = [bodyOf('one'), bodyOf('two'), bodyOf('three')]
     expect((await ended(await run(bodies))).counts).toMatchObject({ succeeded: 3 })
     expect(lookups).toBeGreaterThan(4)
@@ -306,7 +174,7 @@ describe('a line of a batch', () => {
       setTimeout(onRead, 1)
       return new Promise<never>((_, reject) => signal.addEventListener('abort', reject))
     }
-    const { run, sent, store } = await open({ send })
+    const { run, sent, store } = await openService({ send })
     const { id } = await run(Array.from({ length: 100 }, (_, index) => bodyOf(`${index}`)))
     await until(() => sent.length > 0)
     await pause(500)
@@ -326,7 +194,7 @@ describe('a line of a batch', () => {
       losses -= 1
       throw new AppError('store-unavailable', 'the reply was lost')
     }
-    const { run, ended, stateOf } = await open({
+    const { run, ended, stateOf } = await openService({
       send: async ({ body, signal }) => {
         const stopped = new Promise((_, reject) => signal.addEventListener('abort', reject))
         if (body.includes('stuck')) await Promise.race([released, stopped])
@@ -347,7 +215,7 @@ describe('a line of a batch', () => {
   }, 30_000)
 
   test('runs with those that begin alike', async () => {
-    const { run, ended, sent } = await open({ send: () => reply(200), slots: 1 })
+    const { run, ended, sent } = await openService({ send: () => reply(200), slots: 1 })
     const chats = ['a', 'b', 'a', 'b', 'a', 'b'].map((system, index) => ({
       model: 'model',
       messages: [
@@ -363,7 +231,7 @@ describe('a line of a batch', () => {
   test('keeps the digits of its numbers, and so does its reply', async () => {
     const seed = '"seed":12345678901234567890'
     const body = '{"n":0.10000000000000000001}'
-    const { run, ended, sent, textOf } = await open({ send: () => ({ ...reply(200), body }) })
+    const { run, ended, sent, textOf } = await openService({ send: () => ({ ...reply(200), body }) })
     const { outputFileId } = await ended(await run([`{"model":"model",${seed}}`]))
     expect(sent).toEqual([expect.stringContaining(seed)])
     expect(textOf(outputFileId)).toContain(JSON.stringify(body))
@@ -372,7 +240,7 @@ describe('a line of a batch', () => {
 
 describe('a batch', () => {
   test('of requests exists once all of them are stored, and never if their process dies before', async () => {
-    const { batches, store } = await open({ send: () => reply(200) })
+    const { batches, store } = await openService({ send: () => reply(200) })
     let release: () => void = () => undefined
     const released = new Promise<void>((resolve) => {
       release = resolve
@@ -398,7 +266,7 @@ describe('a batch', () => {
   })
 
   test('is refused while a hundred of its caller have not ended', async () => {
-    const { run, ended, batches, store } = await open({ send: () => reply(200) })
+    const { run, ended, batches, store } = await openService({ send: () => reply(200) })
     const first = await run([bodyOf('one')])
     await ended(first)
     const { leaseUntilMs: _, ...like } = first
@@ -418,7 +286,7 @@ describe('a batch', () => {
     const released = new Promise<void>((resolve) => {
       release = resolve
     })
-    const { run, ended, batches, textOf, stateOf } = await open({
+    const { run, ended, batches, textOf, stateOf } = await openService({
       send: () => released.then(() => reply(200)),
       slots: 1,
       wallClock: () => nowMs,
@@ -436,7 +304,7 @@ describe('a batch', () => {
   })
 
   test('goes on in the process that starts after the one that is closed', async () => {
-    const { batches, create, run, ended, stateOf } = await open({
+    const { batches, create, run, ended, stateOf } = await openService({
       send: async ({ body, signal }) => {
         if (body.includes('stuck') && !isNext) await new Promise((_, reject) => signal.addEventListener('abort', reject))
         return reply(200)
