@@ -73,7 +73,6 @@ test('at most 1,000 names are collected', () => {
 })
 
 test('a union of objects needs a tag', () => {
-  expect(() => unknownKeys(looseObject({ a: z.union([leaf, looseObject({ b: z.number() })]) }))).toThrow(
-    'a: two objects that no tag tells apart',
-  )
+  const read = unknownKeys(looseObject({ a: z.union([leaf, looseObject({ b: z.number() })]) }))
+  expect(() => read({})).toThrow('a: two objects that no tag tells apart')
 })

@@ -14,11 +14,12 @@ type Look = (value: unknown, found: Found, index?: number) => void
  * The unknown keys inside the objects of a body that the schema has accepted, as paths with `[]` for every index, each once. Throws
  * `unsupported-field` for those that the table refuses. The keys at the top are the field table's.
  *
- * The schema is read once: for each body, only the keys of its objects remain to be listed.
+ * The schema is read once, with the first body: for each body, only the keys of its objects remain to be listed.
  */
 export function unknownKeys(schema: z.ZodObject<z.ZodRawShape>, refused: FieldIndex = new Map()): (body: unknown) => string[] {
-  const members = membersOf(schema.shape, '')
+  let members: ReturnType<typeof membersOf> | undefined
   return (body) => {
+    members ??= membersOf(schema.shape, '')
     const found: Found = { ignored: new Set(), refused }
     if (isObject(body)) for (const name of Object.keys(body)) members.get(name)?.(body[name], found)
     return [...found.ignored]

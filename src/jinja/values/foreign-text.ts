@@ -20,8 +20,11 @@ const ranges: readonly (readonly [first: number, last: number, partner: number])
   [0x2190, 0x21ff, 0xdf80],
 ]
 const replacement = 0xfffd
-const partners = Uint16Array.from({ length: 0x10000 }, (_, code) => code)
-const originals = Uint16Array.from({ length: 0x10000 }, (_, code) => (code >= 0xdc00 && code <= 0xdfff ? replacement : code))
+// `Uint16Array.from` calls a function for each: ten times as slow, in each process that starts.
+const same = new Uint16Array(0x10000)
+for (let code = 0; code < same.length; code += 1) same[code] = code
+const partners = same.slice()
+const originals = same.slice().fill(replacement, 0xdc00, 0xe000)
 for (const [first, last, partner] of ranges) {
   for (let code = first; code <= last; code += 1) {
     partners[code] = partner + code - first
@@ -29,7 +32,6 @@ for (const [first, last, partner] of ranges) {
   }
 }
 
-const same = Uint16Array.from({ length: 0x10000 }, (_, code) => code)
 const replaced = new Uint16Array(0x10000).fill(replacement)
 const foreign: Translation = { whole: partners, half: replaced }
 const plain: Translation = { whole: same, half: originals }

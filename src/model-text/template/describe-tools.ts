@@ -1,5 +1,5 @@
 import type { ContentPart, FunctionTool, ToolCallPart } from '../../contract/request.ts'
-import { compileJinja } from '../../jinja/jinja-template.ts'
+import { compileJinja, type JinjaTemplate } from '../../jinja/jinja-template.ts'
 import { ForeignJson } from '../../jinja/texts/from-json.ts'
 import { asForeign } from '../../jinja/values/foreign-text.ts'
 import type { CallPiece } from '../formats/required-calls.ts'
@@ -120,16 +120,18 @@ function fill(pieces: readonly CallPiece[], { input, position, keywords }: Filli
 }
 
 /** Python's own spelling of each value: `[…]` prints it, and its brackets are cut off. */
-const pythonKeywords = compileJinja(
-  "{% for name, value in input.items() %}{{ ', ' if not loop.first }}{{ name }}={{ ([value] | string)[1:-1] }}{% endfor %}",
-)
+const pythonKeywords =
+  "{% for name, value in input.items() %}{{ ', ' if not loop.first }}{{ name }}={{ ([value] | string)[1:-1] }}{% endfor %}"
+let compiledKeywords: JinjaTemplate | undefined
 
 /** Arguments as `city='Oslo', days=3`; undefined unless they are an object whose names can be keywords. */
 function writeKeywords(json: string): string | undefined {
   try {
     const data: unknown = JSON.parse(json)
     const areNames = typeof data === 'object' && data !== null && Object.keys(data).every((name) => /^[A-Za-z_]\w*$/.test(name))
-    return areNames && !Array.isArray(data) ? pythonKeywords.render({ input: new ForeignJson(json) }) : undefined
+    if (!areNames || Array.isArray(data)) return undefined
+    compiledKeywords ??= compileJinja(pythonKeywords)
+    return compiledKeywords.render({ input: new ForeignJson(json) })
   } catch {
     // Invalid JSON stays unchanged.
     return undefined
