@@ -77,7 +77,12 @@ const calls = {
   async loads() {
     const model = await client.llm.load('tiny', { identifier: 'second', config: { contextLength: 512 }, verbose: false })
     const found = [model.identifier, await model.getContextLength(), (await model.tokenize('Good morning.')).length > 0]
+    const contextOf = async (contextLength) =>
+      (await client.llm.model('tiny', { config: { contextLength }, verbose: false })).getContextLength()
+    // The settings are for a model that is not loaded.
+    found.push(await contextOf(8192))
     await model.unload()
+    found.push(await contextOf(768))
     return found
   },
   async downloads() {

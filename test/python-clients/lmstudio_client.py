@@ -70,7 +70,10 @@ def lmstudio_cancel():
 def lmstudio_loads():
     model = client.llm.load_new_instance("tiny", "second", config={"contextLength": 512})
     found = [model.identifier, model.get_context_length(), len(model.tokenize("Good morning.")) > 0]
+    # The settings are for a model that is not loaded.
+    found.append(client.llm.model("tiny", config={"contextLength": 8192}).get_context_length())
     model.unload()
+    found.append(client.llm.model("tiny", config={"contextLength": 768}).get_context_length())
     return found
 
 

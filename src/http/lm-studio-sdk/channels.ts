@@ -22,45 +22,30 @@ const loadEveryMs = 250
 const loading: Readonly<Record<string, Channel>> = {
   getOrLoad: async (call, parameter) => {
     const { identifier, loadConfigStack, loadTtlMs } = read(parameters.getOrLoad, parameter)
-    const model = await findModel(call, identifier)
+    let model = await findModel(call, identifier)
     refuseOther(call, model)
-    const { contextLength } = settingsOfLoad(loadConfigStack)
     const info = await instanceOf(call, model, identifier)
-    if (contextLength !== undefined && info.contextLength > 0 && contextLength > info.contextLength) {
-      const message = `contextLength ${contextLength} is more than the ${info.contextLength} tokens of model '${model.id}': leave it out, or load the model with it`
-      throw new AppError('invalid-request', message)
-    }
+    // As LM Studio has it, the settings are for a model that is not loaded; its context is in what the client gets.
     if (model.engine.state.type === 'ready') {
       await call.send({ type: 'alreadyLoaded', info })
     } else {
       await call.send({ type: 'startLoading', identifier, info })
-      await loadFor(call, model)
+      const settings = settingsOfLoad(loadConfigStack)
+      const mayChange = call.principal.scopes.has('admin') && call.deps.lifecycle !== undefined
+      if (mayChange && Object.keys(settings).length > 0) model = await loadWith(call, model, settings, 'loadProgress')
+      else await loadFor(call, model)
       await call.send({ type: 'loadSuccess', info: await instanceOf(call, model, identifier) })
     }
     keep(call, model, loadTtlMs)
   },
   loadModel: async (call, parameter) => {
     const { modelKey, identifier, loadConfigStack, ttlMs } = read(parameters.loadModel, parameter)
-    const { deps, principal, aliases } = call
-    authorize(principal, 'admin')
-    if (deps.lifecycle === undefined) throw noLifecycle()
+    authorize(call.principal, 'admin')
     const model = await findModel(call, modelKey)
     refuseOther(call, model)
     await call.send({ type: 'resolved', info: await instanceOf(call, model) })
-    const wanted = {
-      name: model.id,
-      settings: settingsOfLoad(loadConfigStack),
-      keepsSettings: true,
-      reloads: false,
-      endsRequests: false,
-    } as const
-    await deps.lifecycle.load(wanted, {
-      principal,
-      signal: call.turn.caller.signal,
-      onProgress: ({ fraction }) => void call.send({ type: 'progress', progress: fraction }),
-    })
-    if (typeof identifier === 'string') aliases.set(identifier, model.id)
-    const loaded = await findModel(call, model.id)
+    const loaded = await loadWith(call, model, settingsOfLoad(loadConfigStack), 'progress')
+    if (typeof identifier === 'string') call.aliases.set(identifier, model.id)
     await call.send({ type: 'success', info: await instanceOf(call, loaded, identifier ?? undefined) })
     keep(call, loaded, ttlMs)
   },
@@ -141,6 +126,17 @@ async function predict(call: Call, model: ServedModel, { request, nameOf }: Deco
 function refuseOther({ namespace }: Call, { id, engine }: ServedModel): void {
   if (namespace !== 'embedding' || engine.capabilities.embedder !== undefined) return
   throw new AppError('invalid-request', `model '${id}' makes no embeddings; choose another model`)
+}
+
+/** Loads the model with the settings; messages of the type say how far it is. */
+async function loadWith(call: Call, { id }: ServedModel, settings: LoadSettings, type: string): Promise<ServedModel> {
+  const { deps, principal, turn, send } = call
+  if (deps.lifecycle === undefined) throw noLifecycle()
+  await deps.lifecycle.load(
+    { name: id, settings, keepsSettings: true, reloads: false, endsRequests: false },
+    { principal, signal: turn.caller.signal, onProgress: ({ fraction }) => void send({ type, progress: fraction }) },
+  )
+  return findModel(call, id)
 }
 
 /** Waits until the model is loaded, as a request for it does. */

@@ -25,7 +25,7 @@ const expected: Readonly<Record<string, unknown>> = {
   texts: [true, 256, 'maxPredictedTokensReached', true],
   picture: text,
   cancel: 'userStopped',
-  loads: ['second', 512, true],
+  loads: ['second', 512, true, 512, 768],
   downloads: ['owner/some', ['Q4_K_M', 'Q8_0'], 1, true],
   failures: [true, true, true],
 }

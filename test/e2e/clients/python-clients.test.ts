@@ -111,7 +111,7 @@ const expected: Readonly<Record<string, unknown>> = {
   lmstudio_texts: [true, 256, 'maxPredictedTokensReached', true],
   lmstudio_picture: text,
   lmstudio_cancel: 'userStopped',
-  lmstudio_loads: ['second', 512, true],
+  lmstudio_loads: ['second', 512, true, 512, 768],
   lmstudio_downloads: [['Q4_K_M', 'Q8_0'], true],
   lmstudio_failures: [true, true],
 }
