@@ -44,7 +44,8 @@ export function renderClients(judged: readonly Judged[], more: readonly Judged[]
   const refused = new Map(
     more.flatMap(({ recording, verdict: { refusal = '' } }) => {
       const { client, version, method } = recording
-      const row = [client, version, `\`${method} ${routeOf(recording)}\``, refusal.replaceAll('|', '\\|')]
+      const words = refusal.replaceAll('|', '\\|').replace(/^127\.0\.0\.1:\d+/, 'The hub')
+      const row = [client, version, `\`${method} ${routeOf(recording)}\``, words]
       return refusal === '' ? [] : [[row.join('\n'), row] as const]
     }),
   )

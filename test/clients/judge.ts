@@ -31,6 +31,9 @@ const refusals: readonly Refusal[] = [
   { route: /^\/api\/generate$/, when: ({ suffix }) => Boolean(suffix), status: 400, words: /cannot fill in the middle/ },
   { route: /\/json_to_grammar$/, status: 501, words: /send the schema itself/ },
   { route: /\/completions\/control$/, status: 200, words: /enable_thinking false/ },
+  { route: /^\/api\/v1\/models\/download$/, status: 404, words: /owner\/missing-GGUF/ },
+  // No model here speaks; Open WebUI then offers voices of its own.
+  { route: /^\/v1\/audio\/voices$/, status: 400, words: /no model here has the service 'speech'/ },
   // Claude Code asks whether it is connected, and takes any answer.
   { route: /^\/api\/hello$/, status: 404, words: /^/ },
 ]

@@ -227,6 +227,7 @@ const readings: readonly Reading[] = [
     route: /^\/api\/v1\/models\/load$/,
     readWhole: read(z.looseObject({ instance_id: text, status: z.literal('loaded'), load_time_seconds: z.number() })),
   },
+  { protocol: lmStudio, route: /^\/api\/v1\/models\/download$/, readWhole: read(z.looseObject({ status: text })) },
   { protocol: lmStudio, route: /^\/api\/v1\/models\/unload$/, readWhole: read(z.looseObject({ instance_id: text })) },
   {
     protocol: lmStudio,
@@ -263,6 +264,8 @@ const readings: readonly Reading[] = [
   },
   { protocol: tabby, route: /^\/v1\/model$/, readWhole: read(z.looseObject({ id: text })) },
   { protocol: tabby, route: /^\/v1\/token\/encode$/, readWhole: read(z.looseObject({ tokens: z.array(count), length: count })) },
+  { protocol: 'Open WebUI', route: /^\/v1\/audio\/models$/, readWhole: read(z.looseObject({ models: z.array(z.unknown()) })) },
+  { protocol: 'Open WebUI', route: /^\/v1\/audio\/voices$/, readWhole: read(z.looseObject({ voices: z.array(z.unknown()) })) },
   { protocol: 'lists of models', route: /^(\/v1)?(\/model\/list|\/models)$/, readWhole: read(listed) },
   { protocol: 'lists of models', route: /^(\/v1)?\/models\//, readWhole: read(z.looseObject({ id: text })) },
 ]

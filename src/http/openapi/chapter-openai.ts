@@ -239,6 +239,10 @@ export const openai: Chapter = {
       query: z.looseObject({ model: z.string().optional() }),
       reply: z.looseObject({}),
     },
+    'GET /v1/audio/models': {
+      title: 'The models whose servers speak, as Open WebUI lists them',
+      reply: z.object({ models: z.array(z.object({ id: z.string(), name: z.string() })) }),
+    },
     'POST /v1/audio/transcriptions': {
       title: 'The text of speech, by a model that hears, or by a server that has this service: fields are passed on to that',
       body: { name: 'TranscriptionRequest', schema: soundForm, fields: transcriptionFields, isForm: true },

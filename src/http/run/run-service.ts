@@ -56,7 +56,12 @@ export async function runService(
 /** Whether a request goes to a server that has the service: the named model's, or without a name, that of any model. */
 export async function hasService({ models }: Pick<Models, 'models'>, { kind, name, viewer }: Wanted): Promise<boolean> {
   if (name !== undefined) return withService(await models.find(name, viewer), kind) !== undefined
-  return models.list(viewer).some(({ id }) => withService(models.get(id, viewer), kind) !== undefined)
+  return listServed({ models }, kind, viewer).length > 0
+}
+
+/** The ids of the models that have the service. */
+export function listServed({ models }: Pick<Models, 'models'>, kind: ServiceKind, viewer: ModelViewer): readonly string[] {
+  return models.list(viewer).flatMap(({ id }) => (withService(models.get(id, viewer), kind) === undefined ? [] : [id]))
 }
 
 type ServiceModel = { readonly model: ServedModel; readonly services: Services }

@@ -210,6 +210,7 @@ describe('sound and pictures, passed on', () => {
     expect(await client.get('/audio/voices', { query: { model: 'studio', language: 'de' } })).toEqual({ voices: ['alloy'] })
     expect(await client.get('/audio/voices')).toEqual({ voices: ['alloy'] })
     expect(asked).toEqual(['/v1/audio/voices?model=up&language=de', '/v1/audio/voices?model=up'])
+    expect(await client.get('/audio/models')).toEqual({ models: [{ id: 'studio', name: 'studio' }] })
     expect((await refusal(client.get('/audio/voices', { query: { model: 'plain' } }))).param).toBe('model')
     const other = client.withOptions({ apiKey: 'sk-reader-0123456789abcdef' })
     expect(await refusal(other.get('/audio/voices'))).toMatchObject({ status: 403 })

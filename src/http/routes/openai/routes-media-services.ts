@@ -21,7 +21,7 @@ import type { Exchange } from '../../reply/exchange.ts'
 import { logFailure, wireCodeOf } from '../../reply/failure-log.ts'
 import { PassedReply } from '../../reply/passed-reply.ts'
 import { whenClosed } from '../../reply/when-closed.ts'
-import { hasService, runService, type ServiceRequest } from '../../run/run-service.ts'
+import { hasService, listServed, runService, type ServiceRequest } from '../../run/run-service.ts'
 import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
 
 type RouteDeps = DialectDeps & { readonly room: BodyRoom; readonly bodyLimitBytes: number }
@@ -41,6 +41,10 @@ export function addMediaServiceRoutes(app: FastifyInstance, deps: RouteDeps): vo
   app.post('/v1/images/edits', forms, passing(deps, formOf(deps, '/images/edits')))
   app.post('/v1/images/variations', forms, passing(deps, formOf(deps, '/images/variations')))
   app.get('/v1/audio/voices', { config }, passing(deps, voicesOf))
+  // As Open WebUI asks for them.
+  app.get('/v1/audio/models', { config }, (request) => {
+    return { models: listServed(deps, 'speech', callerOf(request)).map((id) => ({ id, name: id })) }
+  })
   app.post('/v1/audio/transcriptions', forms, hearing(deps, 'transcription'))
   app.post('/v1/audio/translations', forms, hearing(deps, 'translation'))
 
