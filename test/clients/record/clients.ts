@@ -185,6 +185,7 @@ export const clients: Readonly<Record<string, Client>> = {
     steps: nodeCalls('ai-sdk'),
   },
   llm: { title: 'llm', packages: pypi('llm'), steps: llm },
+  goose: { title: "Goose's providers (Python)", packages: pypi('goose-sdk', 'pydantic'), steps: pythonCalls('goose_client') },
   aider: { title: 'Aider', packages: pypi('aider-chat'), steps: aider },
   claude: {
     title: 'Claude Code',
