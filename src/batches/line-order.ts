@@ -1,13 +1,14 @@
 import { LruMap } from '../base/lru-map.ts'
 import type { ClaimedLine } from '../contract/server/batches.ts'
 import { beginningsOf } from './grouping.ts'
+import { isWorthReading, noteLine, noteRead, type ReadingCost, SeparateSlots } from './separate-slots.ts'
 
 /** A line that shows no sign for this long holds back no others. */
 const patienceMs = 120_000
 const keptBeginnings = 1000
 
 /** What lines begin with. */
-type Beginning = {
+type Beginning = ReadingCost & {
   running: number
   /** Since when a line runs. */
   sinceMs: number
@@ -16,15 +17,32 @@ type Beginning = {
 }
 
 type Ready = { readonly line: ClaimedLine; readonly beginnings: readonly Beginning[] }
+type Running = Ready & {
+  readonly takenMs: number
+  /** Whether its slot did not have its beginning. */
+  readonly reads: boolean
+  readMs?: number
+}
+
+type TakeOptions = {
+  /** The line may have to wait for any other, and must suit it. */
+  readonly isAhead?: boolean
+  /** How many lines of a batch wait in the store, where the slots share no caches. */
+  more?(batchId: string): number
+}
 
 /**
  * The claimed lines of a model. It chooses the next so that engines read a beginning once: the first line with it runs alone until its prompt
- * is read, and each slot continues with lines that begin like its last one.
+ * is read, and each slot continues with lines that begin like its last one. Where slots share no caches, another one reads it only if that
+ * pays.
  */
 export class LineOrder {
   readonly #ready: Ready[] = []
-  readonly #running = new Map<ClaimedLine, Ready>()
+  readonly #running = new Map<ClaimedLine, Running>()
+  readonly #slots = new SeparateSlots<Beginning>()
   readonly #beginnings = new LruMap<string, Beginning>({ max: keptBeginnings })
+  /** The number of slots that share no caches; undefined: they do. */
+  separateSlots: number | undefined
 
   /** The number of lines that have not been taken. */
   get waiting(): number {
@@ -49,15 +67,23 @@ export class LineOrder {
     for (const line of lines) this.#ready.push({ line, beginnings: beginningsOf(line).map(beginningOf) })
   }
 
-  /** The line for a free slot. `isAhead`: it may have to wait for any other, and must suit it. */
-  take(nowMs: number, isAhead = false): ClaimedLine | undefined {
+  /** The line for a free slot. */
+  take(nowMs: number, { isAhead = false, more = () => 0 }: TakeOptions = {}): ClaimedLine | undefined {
+    const mayRun = new Map<Beginning, boolean>()
     let best: Ready | undefined
     for (const one of this.#ready) {
-      if (!one.beginnings.some((beginning) => isHeld(beginning, nowMs)) && (best === undefined || isBefore(one, best))) best = one
+      const own = lastOf(one)
+      const may = mayRun.get(own) ?? this.#mayRun(one, nowMs, more)
+      mayRun.set(own, may)
+      if (may && (best === undefined || this.#isBefore(one, best))) best = one
     }
     if (best === undefined || (isAhead && !this.#suitsAllSlots(best))) return undefined
     this.#ready.splice(this.#ready.indexOf(best), 1)
-    this.#running.set(best.line, best)
+    const own = lastOf(best)
+    this.#running.set(best.line, { ...best, takenMs: nowMs, reads: !this.#slots.has(own) })
+    if (this.separateSlots !== undefined) {
+      this.#slots.take(own, { all: this.separateSlots, running: this.#running.size - 1 })
+    }
     for (const beginning of best.beginnings) {
       if (beginning.running === 0) beginning.sinceMs = nowMs
       beginning.running += 1
@@ -66,13 +92,23 @@ export class LineOrder {
   }
 
   /** The engine has read the line's prompt. */
-  read(line: ClaimedLine): void {
-    for (const beginning of this.#running.get(line)?.beginnings ?? []) beginning.isRead = true
+  read(line: ClaimedLine, nowMs: number): void {
+    const one = this.#running.get(line)
+    if (one === undefined || one.readMs !== undefined) return
+    one.readMs = nowMs
+    if (one.reads) noteRead(lastOf(one), nowMs, nowMs - one.takenMs)
+    for (const beginning of one.beginnings) beginning.isRead = true
   }
 
-  ended(line: ClaimedLine): void {
-    for (const beginning of this.#running.get(line)?.beginnings ?? []) beginning.running -= 1
+  ended(line: ClaimedLine, nowMs: number): void {
+    const one = this.#running.get(line)
+    if (one === undefined) return
     this.#running.delete(line)
+    for (const beginning of one.beginnings) beginning.running -= 1
+    if (one.readMs !== undefined) noteLine(lastOf(one), nowMs - one.readMs)
+    if (this.separateSlots !== undefined) {
+      this.#slots.free(lastOf(one), { all: this.separateSlots, running: this.#running.size })
+    }
   }
 
   /** Takes out lines that have not been taken. */
@@ -82,11 +118,35 @@ export class LineOrder {
     return removed.map(({ line }) => line)
   }
 
-  /** Whether no slot that becomes free has the beginning of another line that waits. */
-  #suitsAllSlots({ beginnings }: Ready): boolean {
-    const own = beginnings.at(-1)
-    return this.#ready.every(({ beginnings: others }) => others.at(-1) === own || others.at(-1)?.running === 0)
+  #mayRun(one: Ready, nowMs: number, more: (batchId: string) => number): boolean {
+    if (one.beginnings.some((beginning) => isHeld(beginning, nowMs))) return false
+    const own = lastOf(one)
+    if (this.separateSlots === undefined || own.running === 0 || this.#slots.has(own)) return true
+    const { batchId } = one.line
+    const ofBatch = this.#ready.filter(({ line }) => line.batchId === batchId)
+    const alike = ofBatch.filter((other) => lastOf(other) === own).length
+    const left = alike + (more(batchId) * alike) / ofBatch.length
+    return isWorthReading(own, { left, busy: this.#running.size, nowMs })
   }
+
+  /** A slot that has the beginning comes first, where it shares nothing; else slots are spread over beginnings, what they share first. */
+  #isBefore(one: Ready, other: Ready): boolean {
+    const isKept = this.#slots.has(lastOf(one))
+    return isKept === this.#slots.has(lastOf(other)) ? isBefore(one, other) : isKept
+  }
+
+  /** Whether no slot that becomes free has the beginning of another line that waits, or reads this one's again. */
+  #suitsAllSlots(one: Ready): boolean {
+    const own = lastOf(one)
+    const isSame = (other: Ready) => lastOf(other) === own
+    if (this.separateSlots !== undefined && ![...this.#running.values()].every(isSame)) return false
+    return this.#ready.every((other) => isSame(other) || lastOf(other).running === 0)
+  }
+}
+
+/** The longest beginning. */
+function lastOf({ beginnings }: Ready): Beginning {
+  return beginnings.at(-1) as Beginning
 }
 
 function isHeld({ running, isRead, sinceMs }: Beginning, nowMs: number): boolean {

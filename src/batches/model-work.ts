@@ -9,7 +9,8 @@ const mostAhead = 250
 export type ModelWork = {
   /** As the lines name the model. */
   readonly name: string
-  load: () => Pick<SchedulerLoad, 'slots' | 'backgroundSlots' | 'busy' | 'queued'>
+  /** `isSeparate`: its slots share no caches. */
+  load: () => Pick<SchedulerLoad, 'slots' | 'backgroundSlots' | 'busy' | 'queued'> & { readonly isSeparate: boolean }
   readonly order: LineOrder
   running: number
   /** Nobody answers: since when, how many lines have tried it, and until when none is sent. */
@@ -17,6 +18,8 @@ export type ModelWork = {
   claiming: Promise<void> | undefined
   /** The last claim: when it was made, how many lines were wanted then, and how many have ended since. */
   claimed: { readonly atMs: number; readonly wanted: number; ended: number }
+  /** The batches of which the store had fewer lines at the last claim than were wanted. */
+  readonly emptied: Set<string>
 }
 
 /** The lines that end in `aheadMs` at the pace since the last claim; at least four for each slot. */

@@ -167,6 +167,7 @@ export class BatchRunner {
             away: undefined,
             claiming: undefined,
             claimed: { atMs: 0, wanted: 0, ended: 0 },
+            emptied: new Set(),
           })
         else work.load = load
       }
@@ -176,22 +177,23 @@ export class BatchRunner {
   /** Lines for a model that is gone are sent, too: they get the reply of any request for it. */
   async #loadOf(name: string, viewer: ModelViewer): Promise<ModelWork['load']> {
     try {
-      const { scheduler } = await this.#deps.models.find(name, viewer)
-      return () => scheduler.load
+      const { scheduler, engine } = await this.#deps.models.find(name, viewer)
+      return () => ({ ...scheduler.load, isSeparate: engine.facts?.hasSeparateSlots === true })
     } catch {
-      return () => ({ slots: 1, busy: 0, queued: 0 })
+      return () => ({ slots: 1, busy: 0, queued: 0, isSeparate: false })
     }
   }
 
   /** Sends lines while there are free slots, and one more, if it suits all slots, which waits for the next behind all others. */
   #pump(work: ModelWork): void {
     if (this.#isClosed || (work.away?.untilMs ?? 0) > this.#deps.wallClock()) return
-    const { slots: all, backgroundSlots: slots = all, busy, queued } = work.load()
+    const { slots: all, backgroundSlots: slots = all, busy, queued, isSeparate } = work.load()
+    work.order.separateSlots = isSeparate ? slots : undefined
     const others = Math.max(0, busy + queued - work.running)
     const free = Math.max(0, slots - others)
     // While nobody answers, one line tries it.
     while (work.running <= (work.away === undefined ? free : 0)) {
-      const line = work.order.take(steadyMs(), work.running === free)
+      const line = work.order.take(steadyMs(), { isAhead: work.running === free, more: (id) => this.#leftOf(id, work) })
       if (line === undefined) break
       const run = this.#run(line, work).finally(() => this.#runs.delete(run))
       this.#runs.add(run)
@@ -199,6 +201,13 @@ export class BatchRunner {
     // Early enough that there are lines with each beginning until the next ones are here.
     if (work.order.waiting < Math.max(slots, work.claimed.wanted * 0.75))
       work.claiming ??= this.#claim(work, slots).finally(() => (work.claiming = undefined))
+  }
+
+  /** About how many lines of a batch the store has that are not here. */
+  #leftOf(id: string, { emptied, order }: ModelWork): number {
+    const batch = this.#batches.get(id)
+    if (batch === undefined || emptied.has(id)) return 0
+    return Math.max(0, openLines(batch.counts) - order.waiting)
   }
 
   /** Batches take turns, so that no caller waits for another's to end. */
@@ -222,6 +231,8 @@ export class BatchRunner {
           untilMs: wallClock() + leaseMs,
         })
         work.order.add(lines)
+        if (lines.length < limit) work.emptied.add(id)
+        else work.emptied.delete(id)
         if (lines.length === 0) continue
         work.claimed = { atMs: nowMs, wanted, ended: 0 }
         queueMicrotask(() => this.#pump(work))
@@ -247,7 +258,7 @@ export class BatchRunner {
         running.stop.abort()
       }
       const onRead = () => {
-        work.order.read(line)
+        work.order.read(line, steadyMs())
         queueMicrotask(() => this.#pump(work))
       }
       const sent = { batch: batch.id, endpoint: batch.endpoint, body: line.body, principal, signal: running.stop.signal, onRead }
@@ -259,7 +270,7 @@ export class BatchRunner {
         if (isWanted || this.#isClosed) return await this.#giveBack(line, line.attempts, 0)
         return this.#finish(line, { ending: 'cancelled' })
       }
-      work.order.read(line)
+      work.order.read(line, steadyMs())
       const isKnownAway = wallClock() - (work.away?.sinceMs ?? 0) < awayPatienceMs
       const outcome = outcomeOf(reply, line.attempts, isKnownAway)
       if (isAway(reply)) await this.#wait(batch, work, reply)
@@ -276,7 +287,7 @@ export class BatchRunner {
     } finally {
       work.running -= 1
       work.claimed.ended += 1
-      work.order.ended(line)
+      work.order.ended(line, steadyMs())
       this.#running.delete(line)
       this.#pump(work)
     }

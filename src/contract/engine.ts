@@ -68,6 +68,8 @@ export type EngineFacts = {
   readonly contextLength?: number
   /** The requests that its servers compute at the same time, as far as all of them report it. */
   readonly serverSlots?: number
+  /** What one of `serverSlots` has read is not there for the others: they share no caches. */
+  readonly hasSeparateSlots?: true
   readonly trainedContextLength?: number
   /** Token ids are below this. */
   readonly vocabularySize?: number

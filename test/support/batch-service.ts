@@ -95,7 +95,7 @@ export async function openService({ send, slots = 2, onStore, ...given }: Given)
       models: {
         find: (name) => {
           if (name !== 'model') throw new AppError('model-not-found', `there is no model '${name}'`)
-          return { id: 'model', scheduler: { load: { slots, busy, queued: 0 } } } as never
+          return { id: 'model', engine: {}, scheduler: { load: { slots, busy, queued: 0 } } } as never
         },
       },
       send: async (line) => {

@@ -15,6 +15,7 @@ export function factsOf(
   return {
     ...(contextLength !== undefined && { contextLength }),
     ...(slots.length > 0 && slots.length === upstreams.length && { serverSlots: slots.reduce((sum, count) => sum + count, 0) }),
+    ...(upstreams.length > 0 && upstreams.every(({ profile }) => profile.separateSlots) && { hasSeparateSlots: true as const }),
     ...(chatTemplate !== undefined && { chatTemplate }),
     ...(media.length > 0 && {
       modalities: {

@@ -13,7 +13,7 @@ const sentences = [
 ]
 type Usage = { readonly prompt_tokens: number; readonly prompt_tokens_details?: { readonly cached_tokens: number } }
 
-/** Slots of a llama-server have nothing of each other: each reads what its group begins with, and once more at the end, where it continues another group. */
+/** Slots of a llama-server have nothing of each other: for few lines, one slot reads what a group begins with, and the others stay idle. */
 describe.each([
   {
     engine: 'llama',
@@ -21,7 +21,7 @@ describe.each([
     again: 0,
     ...(isFullLength ? { slots: 8, groups: 4, each: 50 } : { slots: 4, groups: 2, each: 10 }),
   },
-  { engine: 'llama-server', more: { binary: llamaServerBinary }, again: 1, slots: 2, groups: 2, each: 10 },
+  { engine: 'llama-server', more: { binary: llamaServerBinary }, again: 1, slots: 4, groups: 2, each: 10 },
 ])('a batch whose lines share instructions', ({ engine, more, again, slots, groups, each }) => {
   let app: RunningApp
   beforeAll(async () => {

@@ -159,6 +159,8 @@ export type Profile = {
   readonly messages?: MessagesTraits
   /** Reads prompts beside generating: while it has requests, some of them advance. */
   readonly isBatching?: true
+  /** Its slots share no caches: each reads what a prompt begins with. */
+  readonly separateSlots?: true
   /** It says how much it has to do, on request and in its metrics. */
   readonly reportsLoad?: true
   /** Metrics that change while its engine works. Absent: it may have none. */

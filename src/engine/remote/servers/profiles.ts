@@ -193,6 +193,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     templateVariables: true,
     continuation: 'fields',
     keepsTokens: 'preserved_tokens',
+    separateSlots: true,
     stopsHere: true,
     // Without progress reports, it notices a closed connection only at the end of the prompt (measured: 9 s).
     extras: { timings_per_token: true, cache_prompt: true, return_progress: true },
