@@ -120,22 +120,12 @@ const printed: readonly Row[] = [
   ["{{ range(1, 10, 4) | list }}{{ dict(a=1) }}{% set j = joiner('-') %}{{ j() }}{{ j() }}", "[1, 5, 9]{'a': 1}-"],
   ['{% if false %}{{ x | nothing_like_it }}{% endif %}ok', 'ok'],
   // Filters, methods and formats that chat templates use less
-  ['{{ 1234567 | filesizeformat }} {{ 1024 | filesizeformat(true) }} {{ 1 | filesizeformat }}', '1.2 MB 1.0 KiB 1 Byte'],
-  ["{{ 'a b&c/d' | urlencode }} {{ {'q': 'a b', 'n': 1} | urlencode }}", 'a%20b%26c/d q=a+b&n=1'],
-  ["<p{{ {'id': 'a\"b', 'class': none, 'n': 2} | xmlattr }}>", '<p id="a&#34;b" n="2">'],
-  ["{{ '<b>a</b>  c<!-- x -->' | striptags }}", 'a c'],
   [
     "{{ 'one two three' | truncate(9) }}|{{ 'one two three' | truncate(9, true, leeway=0) }}|{{ 'short' | truncate(9) }}",
     'one two three|one tw...|short',
   ],
-  ["{{ 'aaa bbb cccccccc' | wordwrap(5) }}", 'aaa\nbbb c\nccccc\ncc'],
   ["{{ 'ab' | center(5) }}|{{ 'ab'.ljust(4) }}|{{ '7'.zfill(3) }}|{{ '-7'.zfill(4) }}", '  ab |ab  |007|-007'],
-  [
-    "{% for g in xs | groupby('k') %}{{ g.grouper }}:{{ g.list | length }};{% endfor %}",
-    'A:1;b:2;',
-    { xs: [{ k: 'b' }, { k: 'A' }, { k: 'B' }] },
-  ],
-  ["{{ ['b', 'B', 'a'] | unique | list }}{{ [1, 2, 3, 4, 5] | slice(2) | list }}", "['b', 'a'][[1, 2, 3], [4, 5]]"],
+  ["{{ ['b', 'B', 'a'] | unique | list }}", "['b', 'a']"],
   [
     "{{ [1, 2, 3] | reject('odd') | list }}{{ [0, 1] | select | list }}{{ xs | rejectattr('a') | list }}",
     "[2][1][{'a': 0}]",
@@ -159,22 +149,19 @@ const printed: readonly Row[] = [
     '2True1none',
   ],
   [
-    "{{ 'a-b c'.title() }}{{ 'Ab'.swapcase() }}{{ 'a,b'.partition(',') }}{{ 'a.b.c'.rsplit('.', 1) }}{{ 'x'.isalpha() }}{{ '١'.isdigit() }}",
-    "A-B CaB('a', ',', 'b')['a.b', 'c']TrueTrue",
+    "{{ 'a-b c'.title() }}{{ 'a,b'.partition(',') }}{{ 'a.b.c'.rsplit('.', 1) }}{{ 'x'.isalpha() }}{{ '١'.isdigit() }}",
+    "A-B C('a', ',', 'b')['a.b', 'c']TrueTrue",
   ],
   [
-    "{{ 'abcabc'.find('c') }}{{ 'abcabc'.rfind('c') }}{{ 'abcabc'.count('b') }}{{ 'a\tb'.expandtabs(4) }}{{ 'xyx'.removeprefix('x').removesuffix('x') }}",
-    '252a   by',
+    "{{ 'abcabc'.find('c') }}{{ 'abcabc'.rfind('c') }}{{ 'abcabc'.count('b') }}{{ 'xyx'.removeprefix('x').removesuffix('x') }}",
+    '252y',
   ],
   [
     "{{ x.items() | list }}{{ x | items | list }}{{ x.values() | list }}{{ x | dictsort(by='value', reverse=true) }}{{ x | length }}",
     "[('b', 1), ('a', 2)][('b', 1), ('a', 2)][1, 2][('a', 2), ('b', 1)]2",
     { x: { b: 1, a: 2 } },
   ],
-  [
-    "{{ 'ß'.title() }}{{ 'ﬁn'.capitalize() }}{{ 'Σας'.casefold() }}{{ 'ab'.find('', 2, 0) }}{{ 'a'.endswith('', 5) }}",
-    'SsFinσασ-1False',
-  ],
+  ["{{ 'ß'.title() }}{{ 'ﬁn'.capitalize() }}{{ 'ab'.find('', 2, 0) }}{{ 'a'.endswith('', 5) }}", 'SsFin-1False'],
   [
     "{{ '٣' | float }}{{ '٣' | int }}{{ 'abc' | batch(0) | list }}{{ -7 % 0.5 }}{{ '%a' % 'é' }}",
     "3.03[[], ['a', 'b', 'c']]0.0'\\xe9'",
@@ -224,8 +211,8 @@ const printed: readonly Row[] = [
     "1-2a, b['a', 'b', 'c']cba[2, 1]",
   ],
   [
-    "{{ 'Hello' | lower | capitalize | wordcount }}{{ -5 | abs }}{{ 'abc' | batch(2, '-') | list }}{{ {'a': 1} | attr('a') is defined }}",
-    "15[['a', 'b'], ['c', '-']]False",
+    "{{ 'HELLO' | lower | capitalize }}{{ -5 | abs }}{{ 'abc' | batch(2, '-') | list }}{{ {'a': 1} | attr('a') is defined }}",
+    "Hello5[['a', 'b'], ['c', '-']]False",
   ],
   ['{%- for i in range(3) recursive -%}{{ i }}{%- endfor -%}\n  {#- c -#}  end', '012end'],
   ['a\n  {%- if true %}\n  b\n  {%- endif %}\nc', 'a  bc'],
@@ -241,7 +228,6 @@ type Refusal = readonly [source: string, kind: JinjaErrorKind, message: string, 
 const refused: readonly Refusal[] = [
   ["{{ 'abc' | truncate(1) }}", 'runtime', 'expected length >= 3, got 1'],
   ["{{ 'abc' | truncate(3, leeway=-1) }}", 'runtime', 'expected leeway >= 0, got -1'],
-  ["{{ 'a' | filesizeformat }}", 'runtime', "could not convert string to float: 'a'"],
   ["{{ '%x' % 1.5 }}", 'runtime', '%x format: an integer is required, not float'],
   ["{{ '{:x}'.format('a') }}", 'runtime', "Unknown format code 'x' for object of type 'str'"],
   ["{{ '{:>3}'.format(none) }}", 'runtime', 'unsupported format string passed to NoneType.__format__'],

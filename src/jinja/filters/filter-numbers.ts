@@ -66,19 +66,6 @@ function roundHalfEven(number: number): number {
   return low % 2 === 0 ? low : low + 1
 }
 
-/** A size in bytes, in words. */
-export function fileSize(bytes: number, binary: boolean): string {
-  const base = binary ? 1024 : 1000
-  if (bytes === 1) return '1 Byte'
-  if (bytes < base) return `${Math.trunc(bytes)} Bytes`
-  const prefixes = binary
-    ? ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB']
-    : ['kB', 'MB', 'GB', 'TB', 'PB', 'EB', 'ZB', 'YB']
-  const found = prefixes.findIndex((_, index) => bytes < base ** (index + 2))
-  const power = found === -1 ? prefixes.length : found + 1
-  return `${(bytes / base ** power).toFixed(1)} ${prefixes[power - 1]}`
-}
-
 /** Python reads the decimal digits of all scripts. */
 function asciiDigits(text: string): string {
   if (!/[^\0-\x7f]/.test(text)) return text

@@ -1,24 +1,23 @@
 import { escapeHtml } from '../operations/arithmetic.ts'
-import { getAttribute, getItem, ownAttribute } from '../operations/attributes.ts'
+import { getAttribute, ownAttribute } from '../operations/attributes.ts'
 import { pairsOf } from '../operations/container-methods.ts'
 import { formatPercent } from '../texts/format-percent.ts'
-import { justifyText, replaceText, splitText } from '../texts/string-methods.ts'
-import { wrapText } from '../texts/wrap-text.ts'
+import { justifyText, replaceText } from '../texts/string-methods.ts'
 import { bindArguments } from '../values/arguments.ts'
-import { spend, spendCharacters, spendItems, spendText } from '../values/budget.ts'
+import { spendCharacters, spendText } from '../values/budget.ts'
 import { asInteger, isTrue, refuseUndefined } from '../values/coerce.ts'
-import { convertText, convertWords, derivedFrom, plainText } from '../values/foreign-text.ts'
-import { collect, iterate, lengthOf } from '../values/iterate.ts'
+import { convertText, convertWords, plainText } from '../values/foreign-text.ts'
+import { iterate, lengthOf } from '../values/iterate.ts'
 import { runtimeError } from '../values/jinja-error.ts'
 import { capitalize } from '../values/letter-case.ts'
 import { joinTexts, toJson, toRepr, toText } from '../values/print.ts'
 import { countCharacters, sliceText, splitLines, trimText } from '../values/text.ts'
 import { float, generator, isA, orElse, tuple, typeName, type Value } from '../values/value.ts'
 import type { Filter } from './environment.ts'
-import { fileSize, numberFor, round, toFloat, toInteger } from './filter-numbers.ts'
+import { numberFor, round, toFloat, toInteger } from './filter-numbers.ts'
 import { sequenceFilters } from './sequence-filters.ts'
 
-/** The filters of jinja2 3.1, with `tojson` as `transformers` has it. `random` and `urlize` have no use in a prompt. */
+/** The filters of jinja2 3.1 that have a use in a prompt, with `tojson` as `transformers` has it. */
 export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
   Object.entries({
     ...sequenceFilters,
@@ -40,12 +39,6 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     default: defaultFilter,
     e: (input) => ({ type: 'markup', text: escapeHtml(input) }),
     escape: (input) => ({ type: 'markup', text: escapeHtml(input) }),
-    filesizeformat: (input, call) => {
-      const [binary = false] = bindArguments(call, { name: 'filesizeformat', parameters: ['binary'] })
-      const bytes = toFloat(input)
-      if (bytes === undefined) throw runtimeError(`could not convert string to float: ${toRepr(input)}`)
-      return fileSize(bytes, isTrue(binary))
-    },
     float: (input, call) => {
       const [otherwise = float(0)] = bindArguments(call, { name: 'float', parameters: ['default'] })
       refuseUndefined(input)
@@ -94,11 +87,6 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     },
     safe: (input) => ({ type: 'markup', text: toText(input) }),
     string: (input) => (isA(input, 'markup') ? input : toText(input)),
-    striptags: (input) => {
-      const text = toText(input)
-      const bare = dropBetween(dropBetween(plainText(text), '<!--', '-->'), '<', '>')
-      return derivedFrom([text], joinTexts(splitText(bare, undefined), ' '))
-    },
     title: (input) => {
       const given = toText(input)
       spendCharacters(given.length * 8)
@@ -146,53 +134,8 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
       return fits ? input : truncate(textFor(input), { ...sizes, killWords: isTrue(killWords), end: toText(end) })
     },
     upper: (input) => convertText(toText(input), (text) => text.toUpperCase()),
-    urlencode: (input) => {
-      if (typeof input === 'string' || lengthOf(input) === undefined)
-        return replaceText(quoteUrl(toText(input)), '%2F', { to: '/' })
-      const pairs = isA(input, 'dict') ? Array.from(pairsOf(input)) : collect(input)
-      return pairs
-        .map((pair) =>
-          collect(pair)
-            .map((part) => replaceText(quoteUrl(toText(part)), '%20', { to: '+' }))
-            .join('='),
-        )
-        .join('&')
-    },
-    wordcount: (input) => {
-      const text = plainText(toText(input))
-      spendCharacters(text.length)
-      return countWords(text)
-    },
-    wordwrap: (input, call) => {
-      const parameters = ['width', 'break_long_words', 'wrapstring', 'break_on_hyphens'] as const
-      const [width = 79, breakLong = true, joint = null, onHyphens = true] = bindArguments(call, { name: 'wordwrap', parameters })
-      const options = { width: asInteger(width), breakLong: isTrue(breakLong), onHyphens: isTrue(onHyphens) }
-      const by = joint === null ? '\n' : toText(joint)
-      return joinTexts(
-        splitLines(textFor(input)).map((line) => joinTexts(wrapText(line, options), by)),
-        by,
-      )
-    },
-    xmlattr: (input, call, { rules }) => {
-      const [autospace = true] = bindArguments(call, { name: 'xmlattr', parameters: ['autospace'] })
-      if (!isA(input, 'dict')) throw runtimeError(`'${typeName(input)}' object has no attribute 'items'`)
-      const parts = Array.from(pairsOf(input)).flatMap((pair) => {
-        spend(40)
-        const [key, value] = [getItem(pair, 0, rules), getItem(pair, 1, rules)]
-        if (value === null || isA(value, 'undefined')) return []
-        if (/[\s/>=]/.test(plainText(toText(key)))) throw runtimeError(`Invalid character in attribute name: ${toRepr(key)}`)
-        return [`${escapeHtml(key)}="${escapeHtml(value)}"`]
-      })
-      return (isTrue(autospace) && parts.length > 0 ? ' ' : '') + parts.join(' ')
-    },
   } satisfies Record<string, Filter>),
 )
-
-function countWords(text: string): number {
-  let count = 0
-  for (const _ of text.matchAll(/[\p{L}\p{N}_]+/gu)) count += 1
-  return count
-}
 
 function lengthFilter(input: Value): Value {
   const length = lengthOf(input)
@@ -213,13 +156,6 @@ function textFor(value: Value): string {
   throw runtimeError(`'${typeName(value)}' object is not a string`)
 }
 
-function quoteUrl(text: string): string {
-  spendText(text.length * 9)
-  return convertText(text, (plain) =>
-    encodeURIComponent(plain).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`),
-  )
-}
-
 function indent(text: string, { by, first, blank }: { by: string; first: boolean; blank: boolean }): string {
   const all = splitLines(`${text}\n`)
   const [head = ''] = all
@@ -227,20 +163,6 @@ function indent(text: string, { by, first, blank }: { by: string; first: boolean
   spendText(by.length * (rest.length + 1))
   const lines = rest.map((line) => (line !== '' || blank ? by + line : line))
   return (first ? by : '') + joinTexts([head].concat(lines), '\n')
-}
-
-/** The text without the parts from each `open` to the next `close`. */
-function dropBetween(text: string, open: string, close: string): string {
-  const kept: string[] = []
-  let from = 0
-  for (let at = text.indexOf(open); at !== -1; at = text.indexOf(open, from)) {
-    const end = text.indexOf(close, at + open.length)
-    if (end === -1) break
-    spendItems(1)
-    kept.push(text.slice(from, at))
-    from = end + close.length
-  }
-  return joinTexts(kept.concat(text.slice(from)))
 }
 
 type TruncateOptions = { readonly length: number; readonly leeway: number; readonly killWords: boolean; readonly end: string }

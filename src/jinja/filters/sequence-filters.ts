@@ -34,25 +34,6 @@ export const sequenceFilters = {
     const next = iterate(input)[Symbol.iterator]().next()
     return next.done === true ? undefinedValue('No first item, sequence was empty.') : next.value
   },
-  groupby: (input, call, environment) => {
-    const parameters = ['attribute', 'default', 'case_sensitive'] as const
-    const [attribute = '', otherwise, caseSensitive = false] = bindArguments(call, { name: 'groupby', parameters, required: 1 })
-    const get = (item: Value) => attributeOf(item, attribute, { environment, otherwise })
-    const options = { caseSensitive: isTrue(caseSensitive), reverse: false }
-    const sorted = sortKeyed(
-      collect(input).map((item) => ({ item, key: [get(item)] })),
-      options,
-    )
-    const groups: { key: Value; items: Value[] }[] = []
-    for (const item of sorted) {
-      const last = groups.at(-1)
-      const key = get(item)
-      if (last !== undefined && areEqual(fold(last.key, options.caseSensitive), fold(key, options.caseSensitive)))
-        last.items.push(item)
-      else groups.push({ key, items: [item] })
-    }
-    return groups.map(({ key, items }) => ({ type: 'tuple', items: [key, items], names: ['grouper', 'list'] }))
-  },
   join: (input, call, environment) => {
     const [by = '', attribute = null] = bindArguments(call, { name: 'join', parameters: ['d', 'attribute'] })
     const get = (item: Value) => (attribute === null ? item : attributeOf(item, attribute, { environment }))
@@ -79,10 +60,6 @@ export const sequenceFilters = {
   },
   select: (input, call, environment) => choose(input, call, { environment, wanted: true, byAttribute: false }),
   selectattr: (input, call, environment) => choose(input, call, { environment, wanted: true, byAttribute: true }),
-  slice: (input, call) => {
-    const [count = 1, fill = null] = bindArguments(call, { name: 'slice', parameters: ['slices', 'fill_with'], required: 1 })
-    return generator(slices(collect(input), asInteger(count), fill))
-  },
   sort: (input, call, environment) => {
     const parameters = ['reverse', 'case_sensitive', 'attribute'] as const
     const [reverse = false, caseSensitive = false, attribute = null] = bindArguments(call, { name: 'sort', parameters })
@@ -249,19 +226,4 @@ function* batches(items: readonly Value[], size: number, fill: Value): Generator
     while (batch.length < size) batch.push(fill)
   }
   yield batch
-}
-
-function* slices(items: readonly Value[], count: number, fill: Value): Generator<Value> {
-  if (count === 0) throw runtimeError('integer division or modulo by zero')
-  const each = Math.floor(items.length / count)
-  const larger = items.length % count
-  let from = 0
-  for (let index = 0; index < count; index += 1) {
-    const to = from + each + (index < larger ? 1 : 0)
-    spendItems(to - from + 1)
-    const slice = items.slice(from, to)
-    if (fill !== null && index >= larger) slice.push(fill)
-    yield slice
-    from = to
-  }
 }

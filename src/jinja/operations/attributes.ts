@@ -45,11 +45,8 @@ export function ownAttribute(value: Value, given: string, rules: Rules): Value |
     case 'markup':
       return stringAttribute(value.text, name, rules)
     case 'dict':
+    case 'tuple':
       return containerAttribute(value, name, rules)
-    case 'tuple': {
-      const index = value.names?.indexOf(name) ?? -1
-      return index === -1 ? containerAttribute(value, name, rules) : value.items[index]
-    }
     case 'native':
       return value.attribute(name)
     case 'range':

@@ -16,7 +16,7 @@ const months = [
 
 type Part = { readonly value: string | number; readonly width?: number; readonly fill?: string }
 
-/** C's `strftime` in English and local time, with the flags of glibc (`%-d`). Unknown directives stay as written. */
+/** The parts of C's `strftime` that a prompt may have, in English and local time, with the flags of glibc (`%-d`). Others stay as written. */
 export function strftime(date: Date, format: string): string {
   return format.replace(/%([-_0^#]?)([A-Za-z%])/g, (whole, flag: string, directive: string) => {
     const part = partOf(date, directive)
@@ -38,8 +38,6 @@ function partOf(date: Date, directive: string): Part | string | undefined {
   switch (directive) {
     case 'Y':
       return { value: date.getFullYear() }
-    case 'C':
-      return two(Math.floor(date.getFullYear() / 100))
     case 'y':
       return two(date.getFullYear() % 100)
     case 'm':
@@ -52,32 +50,12 @@ function partOf(date: Date, directive: string): Part | string | undefined {
       return { value: yearDay + 1, width: 3 }
     case 'H':
       return two(date.getHours())
-    case 'k':
-      return two(date.getHours(), ' ')
     case 'I':
       return two(hour12)
-    case 'l':
-      return two(hour12, ' ')
     case 'M':
       return two(date.getMinutes())
     case 'S':
       return two(date.getSeconds())
-    case 'f':
-      return { value: date.getMilliseconds() * 1000, width: 6 }
-    case 's':
-      return { value: Math.floor(date.getTime() / 1000) }
-    case 'u':
-      return { value: date.getDay() === 0 ? 7 : date.getDay() }
-    case 'w':
-      return { value: date.getDay() }
-    case 'U':
-      return two(Math.floor((yearDay + 7 - date.getDay()) / 7))
-    case 'W':
-      return two(Math.floor((yearDay + 7 - ((date.getDay() + 6) % 7)) / 7))
-    case 'V':
-      return two(isoWeek(date).week)
-    case 'G':
-      return { value: isoWeek(date).year }
     default:
       return textPart(date, directive)
   }
@@ -96,26 +74,14 @@ function textPart(date: Date, directive: string): string | undefined {
       return months[date.getMonth()]?.slice(0, 3)
     case 'p':
       return date.getHours() < 12 ? 'AM' : 'PM'
-    case 'P':
-      return date.getHours() < 12 ? 'am' : 'pm'
     case 'F':
       return strftime(date, '%Y-%m-%d')
     case 'T':
-    case 'X':
       return strftime(date, '%H:%M:%S')
     case 'D':
-    case 'x':
       return strftime(date, '%m/%d/%y')
     case 'R':
       return strftime(date, '%H:%M')
-    case 'r':
-      return strftime(date, '%I:%M:%S %p')
-    case 'c':
-      return strftime(date, '%a %b %e %H:%M:%S %Y')
-    case 'n':
-      return '\n'
-    case 't':
-      return '\t'
     case '%':
       return '%'
     // A Python time without a zone prints nothing here.
@@ -129,14 +95,4 @@ function textPart(date: Date, directive: string): string | undefined {
 
 function startOfDay(date: Date): number {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime()
-}
-
-/** The ISO week belongs to the year of its Thursday. */
-function isoWeek(date: Date): { readonly year: number; readonly week: number } {
-  const thursday = new Date(date.getFullYear(), date.getMonth(), date.getDate() + 4 - (date.getDay() === 0 ? 7 : date.getDay()))
-  const start = new Date(thursday.getFullYear(), 0, 1)
-  return {
-    year: thursday.getFullYear(),
-    week: Math.floor(Math.round((thursday.getTime() - start.getTime()) / 86_400_000) / 7) + 1,
-  }
 }

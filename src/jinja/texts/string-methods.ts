@@ -1,10 +1,10 @@
 import { bindArguments, type CallArguments } from '../values/arguments.ts'
 import { spendCharacters, spendItems, spendRead, spendSearch, spendText } from '../values/budget.ts'
-import { asInteger, asNumber, isTrue, refuseUndefined } from '../values/coerce.ts'
+import { asInteger, isTrue, refuseUndefined } from '../values/coerce.ts'
 import { convertText, convertWords, plainText } from '../values/foreign-text.ts'
 import { collect } from '../values/iterate.ts'
 import { runtimeError } from '../values/jinja-error.ts'
-import { capitalize, every, foldCase, isLower, isUpper, swapCase, titleCase } from '../values/letter-case.ts'
+import { capitalize, every, isLower, isUpper, titleCase } from '../values/letter-case.ts'
 import { joinTexts } from '../values/print.ts'
 import { characters, countCharacters, isSpace, sliceText, splitLines, trimText } from '../values/text.ts'
 import { isA, tuple, typeName, type Value } from '../values/value.ts'
@@ -15,11 +15,9 @@ type Method = (text: string, call: CallArguments) => Value
 export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method>(
   Object.entries({
     capitalize,
-    casefold: (text) => convertText(text, foldCase),
     center: (text, call) => justify('center', text, call),
     count: (text, call) => countIn(text, call),
     endswith: (text, call) => affix('endswith', text, call),
-    expandtabs: (text, call) => expandTabs(text, call),
     find: (text, call) => search('find', text, call),
     index: (text, call) => found(search('index', text, call)),
     isalnum: reading((text) => every(text, /[\p{L}\p{N}]/u)),
@@ -55,7 +53,6 @@ export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method
     },
     startswith: (text, call) => affix('startswith', text, call),
     strip: (text, call) => stripMethod('strip', text, call),
-    swapcase: paying((text) => convertText(text, swapCase), 4),
     title: paying((text) => convertWords(text, titleCase), 8),
     upper: (text) => convertText(text, (plain) => plain.toUpperCase()),
     zfill: (text, call) => zeroFill(text, call),
@@ -274,23 +271,6 @@ function zeroFill(text: string, call: CallArguments): string {
   const [width = 0] = bindArguments(call, { name: 'zfill', parameters: ['width'], required: 1 })
   const sign = text.slice(0, /^[-+]/.test(plainText(text)) ? 1 : 0)
   return sign + justifyText('rjust', text.slice(sign.length), { width: asInteger(width) - sign.length, fill: '0' })
-}
-
-function expandTabs(text: string, call: CallArguments): string {
-  const [size = 8] = bindArguments(call, { name: 'expandtabs', parameters: ['tabsize'] })
-  const width = asNumber(size)?.number ?? 8
-  spendCharacters(text.length)
-  let column = 0
-  return text.replace(/\t|[\r\n]|[^\t\r\n]+/g, (part) => {
-    if (part === '\t') {
-      const spaces = width <= 0 ? 0 : width - (column % width)
-      column += spaces
-      spendText(spaces)
-      return ' '.repeat(spaces)
-    }
-    column = part === '\n' || part === '\r' ? 0 : column + countCharacters(part)
-    return part
-  })
 }
 
 function textOf(value: Value): string {

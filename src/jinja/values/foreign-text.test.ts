@@ -26,24 +26,9 @@ const expressions = [
     'x[::-1]',
   ],
   ...['x | safe', 'x | string', 'x * 2', "x.replace('<', x)", "x | replace('b', '')", "x.split('|') | join", 'x.split() | join'],
-  ...[
-    "x.rsplit('|', 1) | last",
-    "x.partition('|') | join",
-    "x.rpartition('b') | join",
-    "x.strip('<b')",
-    'x.lstrip()',
-    'x.swapcase()',
-  ],
-  ...["x.removeprefix('<')", "x.removesuffix('>')", 'x.title()', 'x.casefold()', 'x.expandtabs()', 'x | first', 'x | last'],
-  ...[
-    'x | center(30)',
-    'x.ljust(30)',
-    'x | indent(2)',
-    'x | wordwrap(4)',
-    "x | truncate(4, true, '', 0)",
-    "'%s' % x",
-    "'{}'.format(x)",
-  ],
+  ...["x.rsplit('|', 1) | last", "x.partition('|') | join", "x.rpartition('b') | join", "x.strip('<b')", 'x.lstrip()'],
+  ...["x.removeprefix('<')", "x.removesuffix('>')", 'x.title()', 'x | first', 'x | last'],
+  ...['x | center(30)', 'x.ljust(30)', 'x | indent(2)', "x | truncate(4, true, '', 0)", "'%s' % x", "'{}'.format(x)"],
   ...[
     'x.splitlines() | join',
     '[x, x] | sort | join',
@@ -51,21 +36,13 @@ const expressions = [
     "x | batch(2) | map('join') | join",
     '{x: 1} | list | join',
   ],
-  ...["{'a': x} | map(attribute=x) | list | join", 'x | striptags', 'x | e', '[x] | join(x)', 'x ~ x', 'x + x'],
-  ...[
-    'x | default(x)',
-    '[x, ""] | max',
-    "[x] | groupby(0) | map('first') | join",
-    'dict(a=x).a',
-    'namespace(a=x).a',
-    'x | format',
-    'x.format()',
-  ],
+  ...["{'a': x} | map(attribute=x) | list | join", 'x | e', '[x] | join(x)', 'x ~ x', 'x + x'],
+  ...['x | default(x)', '[x, ""] | max', 'dict(a=x).a', 'namespace(a=x).a', 'x | format', 'x.format()'],
 ]
 
 /** Each answers without printing `x`, or prints it as code. */
 const questions = [
-  ...['x.zfill(9)', 'x | urlencode'],
+  ...['x.zfill(9)'],
   ...[
     "x == '<|a|>'",
     "'<|' in x",
@@ -75,16 +52,7 @@ const questions = [
     "x.endswith('>')",
     'x is lower',
   ],
-  ...[
-    "x.find('|')",
-    "x.rindex('b') if 'b' in x",
-    "x.count('<')",
-    'x | length',
-    'x | wordcount',
-    'x | int(5)',
-    'x | float(5.5)',
-    'x.isalpha()',
-  ],
+  ...["x.find('|')", "x.rindex('b') if 'b' in x", "x.count('<')", 'x | length', 'x | int(5)', 'x | float(5.5)', 'x.isalpha()'],
   ...[
     'x.isupper()',
     'x.isdigit()',
@@ -105,15 +73,7 @@ const questions = [
     'x is filter',
     "('a' | attr(x)) is defined",
   ],
-  ...[
-    "{'a': x} | xmlattr",
-    "{'q': x} | urlencode",
-    'x is string',
-    'x | e | length',
-    "[x, 'B'] | sort",
-    "[x, 'b'] | min",
-    "{x: 1, 'b': 2} | dictsort",
-  ],
+  ...['x is string', 'x | e | length', "[x, 'B'] | sort", "[x, 'b'] | min", "{x: 1, 'b': 2} | dictsort"],
 ]
 
 const attempt = (source: string, x: string): string => {

@@ -11,11 +11,6 @@ export function isUpper(text: string): boolean {
   return /\p{Lu}/u.test(text) && !/\p{Ll}/u.test(text)
 }
 
-/** Python's `str.swapcase`. */
-export function swapCase(text: string): string {
-  return text.replace(/\p{L}/gu, (letter) => (letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase()))
-}
-
 /** Python's `str.capitalize`. */
 export function capitalize(text: string): string {
   return convertWords(text, (plain) => titleLetter(sliceText(plain, 0, 1)) + sliceText(plain, 1).toLowerCase())
@@ -30,11 +25,6 @@ export function titleCase(text: string): string {
 export function every(text: string, pattern: RegExp): boolean {
   for (const character of text) if (!pattern.test(character)) return false
   return text !== ''
-}
-
-/** Python's `str.casefold`. */
-export function foldCase(text: string): string {
-  return text.replace(/[^\0-\x7fı]/gu, (letter) => letter.toUpperCase().toLowerCase()).toLowerCase()
 }
 
 /** Letters that are two, as they begin a word. */

@@ -31,7 +31,7 @@ type Float = { readonly type: 'float'; readonly value: number; readonly written?
 type Int = { readonly type: 'int'; readonly value: number; readonly written: string }
 /** The value of a missing name or key. It prints as nothing; most other uses fail with `message`. */
 export type Undefined = { readonly type: 'undefined'; readonly message: string }
-type Tuple = { readonly type: 'tuple'; readonly items: readonly Value[]; readonly names?: readonly string[] }
+type Tuple = { readonly type: 'tuple'; readonly items: readonly Value[] }
 /** Entries in order of insertion, by `hashKey` of the key. */
 export type Dict = { readonly type: 'dict'; readonly entries: Map<HashKey, DictEntry> }
 export type DictEntry = { readonly key: Value; readonly value: Value }
