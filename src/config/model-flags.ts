@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { AppError } from '../contract/errors.ts'
 import { describeIssues } from './problems.ts'
 import type { LlamaModelConfig, LlamaServerModelConfig, ModelConfig } from './schema.ts'
-import { contextLength, count, gpuLayers } from './sections/model-fields.ts'
+import { contextLength, gpuLayers } from './sections/model-fields.ts'
+import { optionalCount } from './sections/value-types.ts'
 
 /** Settings of a model on the command line, as typed; `aliases`: other names for it. */
 export type ModelFlags = {
@@ -17,9 +18,9 @@ type ModelSettings = Partial<Pick<LlamaModelConfig, 'contextLength' | 'slots' | 
 
 const settingsSchema = z.strictObject({
   contextLength: contextLength.exactOptional(),
-  slots: count.exactOptional(),
+  slots: optionalCount,
   gpuLayers: gpuLayers.exactOptional(),
-  threads: count.exactOptional(),
+  threads: optionalCount,
 })
 
 const flagOf = { contextLength: '--context', slots: '--slots', gpuLayers: '--gpu-layers', threads: '--threads' } as const

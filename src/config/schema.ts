@@ -10,7 +10,7 @@ import { listing } from './sections/listing-schema.ts'
 import { llamaServerModel } from './sections/llama-server-schema.ts'
 import { media } from './sections/media-schema.ts'
 import { memory, prefixCache } from './sections/memory-schema.ts'
-import { chatTemplate, contextLength, count, draft, modelId, rope } from './sections/model-fields.ts'
+import { chatTemplate, contextLength, draft, modelId, rope } from './sections/model-fields.ts'
 import { remoteModel } from './sections/remote-schema.ts'
 import { runtimes } from './sections/runtimes-schema.ts'
 import { sampling } from './sections/sampling-schema.ts'
@@ -18,8 +18,7 @@ import { checkFileFields, fileFields, servedFields } from './sections/shared-fie
 import { always, speculation } from './sections/speculation-schema.ts'
 import { storage } from './sections/storage-schema.ts'
 import { serverTools } from './sections/tools-schema.ts'
-
-const durationMs = z.int().min(0)
+import { amount, count, optionalCount, optionalText, text } from './sections/value-types.ts'
 
 const toolStrategy = z
   .enum(['grammar', 'two-pass'])
@@ -40,8 +39,8 @@ const llamaModel = z
         'Tokens that one request may use, prompt and output together; absent: what the model was trained for, as far as its share of ' +
           '`memory.budget` goes (docs/engines/llama.md). Memory is allocated for every slot.',
       ),
-    threads: count.exactOptional().describe('CPU threads; absent: one less than there are physical cores.'),
-    batchSize: count.exactOptional().describe('Prompt tokens that are evaluated in one step.'),
+    threads: optionalCount.describe('CPU threads; absent: one less than there are physical cores.'),
+    batchSize: optionalCount.describe('Prompt tokens that are evaluated in one step.'),
     stopWithinMs: z
       .int()
       .min(50)
@@ -74,10 +73,7 @@ const fakeModel = z
   .strictObject({
     engine: z.literal('fake').describe('Scripted replies, to test agents and to run benchmarks.'),
     id: modelId,
-    script: z
-      .string()
-      .min(1)
-      .describe('`from-request` (the last user message is the script), or a YAML file that maps requests to replies.'),
+    script: text.describe('`from-request` (the last user message is the script), or a YAML file that maps requests to replies.'),
     chatTemplate: chatTemplate.exactOptional(),
     ...formatFields,
     contextLength: contextLength.exactOptional(),
@@ -156,7 +152,7 @@ const server = z
       .exactOptional()
       .describe('A key with all scopes, in addition to `apiKeys`: for operators, and as DRAGOMAN_ADMIN_KEY.'),
     allowedHosts: z
-      .array(z.string().min(1))
+      .array(text)
       .default([])
       .describe(
         'Host names that requests may be sent to while no key is required, besides the loopback names and the listening address; * ' +
@@ -197,18 +193,18 @@ const server = z
       .describe(
         'Whether requests that ask for a stream get their reply as it is generated; false: in the same form, when it is complete.',
       ),
-    heartbeatMs: durationMs
+    heartbeatMs: amount
       .default(10_000)
       .describe(
         'How long a stream may be silent before a heartbeat is sent; 0: streams have no heartbeats, nor comments about a place in a queue.',
       ),
-    drainDelayMs: durationMs
+    drainDelayMs: amount
       .default(0)
       .describe(
         'How long a server that is stopped goes on serving, while `GET /ready` says `draining`, before it refuses requests: time for ' +
           'load balancers to look away.',
       ),
-    shutdownGraceMs: durationMs.default(30_000).describe('How long running requests may continue when the server is stopped.'),
+    shutdownGraceMs: amount.default(30_000).describe('How long running requests may continue when the server is stopped.'),
   })
   .check(({ value: { apiKeys = [], keyGroups = {} }, issues }) => {
     for (const [index, key] of apiKeys.entries()) {
@@ -232,14 +228,10 @@ const log = z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
       .default('info')
       .describe('The lowest level that is logged.'),
-    captureFolder: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe(
-        'A folder where each request is kept as a file, with its texts and without keys, so that `dragoman replay` can send it again; ' +
-          'beyond 256 MiB, the oldest are deleted. Absent: none are kept.',
-      ),
+    captureFolder: optionalText.describe(
+      'A folder where each request is kept as a file, with its texts and without keys, so that `dragoman replay` can send it again; ' +
+        'beyond 256 MiB, the oldest are deleted. Absent: none are kept.',
+    ),
   })
   .describe('The log, on standard error, and what it has besides.')
 
@@ -265,21 +257,15 @@ const builtinModel = z
   .default(true)
   .describe('Whether the tiny model that comes with Dragoman is served as `dragoman-tiny`; the first request for it loads it.')
 
-const modelsFolder = z
-  .string()
-  .min(1)
-  .describe(
-    'A folder of GGUF files, also in folders of it, that are models too: each is named after its file, and loaded by the first request ' +
-      'for it. Files that are added or deleted while the server runs are noticed.',
-  )
+const modelsFolder = text.describe(
+  'A folder of GGUF files, also in folders of it, that are models too: each is named after its file, and loaded by the first request ' +
+    'for it. Files that are added or deleted while the server runs are noticed.',
+)
 
-const templates = z
-  .string()
-  .min(1)
-  .describe(
-    'A folder of Jinja files (`NAME.jinja`): a model without `chatTemplate` has that with its name, and models can be switched to others while ' +
-      'the server runs.',
-  )
+const templates = text.describe(
+  'A folder of Jinja files (`NAME.jinja`): a model without `chatTemplate` has that with its name, and models can be switched to others while ' +
+    'the server runs.',
+)
 
 const requestTemplates = z
   .enum(['admin', 'everyone'])

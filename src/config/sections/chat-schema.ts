@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { variablesOfReasoning, variablesOfRequests } from '../../canonical/own-variables.ts'
 import type { ChatDefaults } from '../../contract/served-model.ts'
+import { optionalFlag } from './value-types.ts'
 
 const settings = { enabled: 'thinking', effort: 'effort', preserve: 'preserveThinking' } as const
 const reserved: Readonly<Record<string, string>> = {
@@ -17,19 +18,17 @@ const variables = (refused: readonly string[]) =>
 
 export const chatDefaults = z
   .strictObject({
-    thinking: z
-      .boolean()
-      .exactOptional()
-      .describe('Whether the model thinks where a request does not say; absent: as its chat template has it.'),
+    thinking: optionalFlag.describe(
+      'Whether the model thinks where a request does not say; absent: as its chat template has it.',
+    ),
     effort: z
       .string()
       .regex(/^\w+$/, 'must be a word, such as low')
       .exactOptional()
       .describe('The effort of thinking where a request names none, as the chat template knows it, such as low or high.'),
-    preserveThinking: z
-      .boolean()
-      .exactOptional()
-      .describe('Whether prompts include the thoughts of earlier turns where a request does not say.'),
+    preserveThinking: optionalFlag.describe(
+      'Whether prompts include the thoughts of earlier turns where a request does not say.',
+    ),
     variables: variables(Object.keys(reserved))
       .default({})
       .describe('Variables of the chat template, by name, where a request sets none.'),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { optionalText, text } from './value-types.ts'
 
 export const serverUrl = z
   .url({ protocol: /^https?$/, error: 'must be a URL such as http://10.0.0.1:8000/v1' })
@@ -17,7 +18,7 @@ export const serverFields = {
   url: serverUrl,
   apiKeyEnv: apiKeyEnv.exactOptional(),
   weight: z.number().positive().default(1).describe('Its share of the load: 2 gets twice the tokens of 1.'),
-  upstreamModel: z.string().min(1).exactOptional().describe('Its name for the model, where it differs from that of the others.'),
+  upstreamModel: optionalText.describe('Its name for the model, where it differs from that of the others.'),
   kind: z
     .enum(['server', 'router'])
     .default('server')
@@ -48,42 +49,26 @@ const entry = z
         'A name whose addresses are the servers, such as that of a headless Service: with `port`, its A or AAAA records; without, its SRV ' +
           'records with their ports, weights and priorities. A full name: search domains are not applied.',
       ),
-    file: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe(
-        'A YAML or JSON file with a list of `{ url, weight, apiKeyEnv }`, or of `{ targets }` in the form of Prometheus.',
-      ),
+    file: optionalText.describe(
+      'A YAML or JSON file with a list of `{ url, weight, apiKeyEnv }`, or of `{ targets }` in the form of Prometheus.',
+    ),
     kubernetes: z
       .strictObject({
-        service: z.string().min(1).exactOptional().describe('The name of the Service.'),
-        selector: z
-          .string()
-          .min(1)
-          .exactOptional()
-          .describe(
-            'Instead of `service`: the labels of Services, such as `app=vllm,tier in (a,b)`; their EndpointSlices carry them.',
-          ),
-        inferencePool: z
-          .string()
-          .min(1)
-          .exactOptional()
-          .describe(
-            'Instead of `service`: the name of an InferencePool (`inference.networking.k8s.io/v1`), which says what labels and ports the pods have.',
-          ),
-        namespace: z.string().min(1).exactOptional().describe('Absent: that of the pod that Dragoman runs in.'),
+        service: optionalText.describe('The name of the Service.'),
+        selector: optionalText.describe(
+          'Instead of `service`: the labels of Services, such as `app=vllm,tier in (a,b)`; their EndpointSlices carry them.',
+        ),
+        inferencePool: optionalText.describe(
+          'Instead of `service`: the name of an InferencePool (`inference.networking.k8s.io/v1`), which says what labels and ports the pods have.',
+        ),
+        namespace: optionalText.describe('Absent: that of the pod that Dragoman runs in.'),
         port: z
-          .union([port, z.string().min(1)])
+          .union([port, text])
           .exactOptional()
           .describe('The name or the number of the port; absent: the only one that the Service has.'),
-        zone: z
-          .string()
-          .min(1)
-          .exactOptional()
-          .describe(
-            'The zone of Dragoman: servers there are preferred, until they have several times the load of the others; absent: that in `DRAGOMAN_ZONE`, if set.',
-          ),
+        zone: optionalText.describe(
+          'The zone of Dragoman: servers there are preferred, until they have several times the load of the others; absent: that in `DRAGOMAN_ZONE`, if set.',
+        ),
         api: z
           .url({ protocol: /^https?$/, error: 'must be a URL such as http://127.0.0.1:8001' })
           .exactOptional()
@@ -118,7 +103,7 @@ const entry = z
       .exactOptional()
       .describe('With `dns` and `file`: how often it is read, in milliseconds; absent: 5000.'),
     nameServers: z
-      .array(z.string().min(1))
+      .array(text)
       .min(1)
       .exactOptional()
       .describe('With `dns`: name servers to ask, such as `127.0.0.1:8600`; absent: those of the system.'),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { FormatSettings } from '../../contract/output-format.ts'
 import { toolFormatNames } from '../../model-text/formats/format-names.ts'
+import { optionalFlag } from './value-types.ts'
 
 const tag = z.string().max(256).regex(/\S/, 'must be a text that the model writes, such as <think>')
 
@@ -23,13 +24,10 @@ export const formatFields = {
     })
     .exactOptional()
     .describe('The tags around reasoning; absent: those of the chat template.'),
-  callsInReasoning: z
-    .boolean()
-    .exactOptional()
-    .describe(
-      'Whether tool calls in reasoning are made: `true`, all; `false`, none. Absent: those behind which the reasoning does not end, since ' +
-        'models forget to end it in front of a call.',
-    ),
+  callsInReasoning: optionalFlag.describe(
+    'Whether tool calls in reasoning are made: `true`, all; `false`, none. Absent: those behind which the reasoning does not end, since ' +
+      'models forget to end it in front of a call.',
+  ),
 }
 
 /** The settings in the form for engines. */

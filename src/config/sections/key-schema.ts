@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import { keyName } from '../../contract/principal.ts'
-import { count } from './model-fields.ts'
+import { optionalCount, text } from './value-types.ts'
 
 export const keyText = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, to fit into a header')
 
 const limits = {
-  requestsPerMinute: count.exactOptional().describe('Requests that a key may send in a minute; absent: without a limit.'),
-  tokensPerMinute: count
-    .exactOptional()
-    .describe('Tokens that a key may use in a minute, prompts and outputs together; absent: without a limit.'),
-  toolCallsPerMinute: count
-    .exactOptional()
-    .describe('Calls of tools of the server that a key may have in a minute; absent: without a limit.'),
-  tokensPerDay: count
-    .exactOptional()
-    .describe('Tokens that a key may use in a day of UTC, prompts and outputs together; absent: without a limit.'),
-  tokensPerMonth: count.exactOptional().describe('The same for a month of UTC.'),
+  requestsPerMinute: optionalCount.describe('Requests that a key may send in a minute; absent: without a limit.'),
+  tokensPerMinute: optionalCount.describe(
+    'Tokens that a key may use in a minute, prompts and outputs together; absent: without a limit.',
+  ),
+  toolCallsPerMinute: optionalCount.describe(
+    'Calls of tools of the server that a key may have in a minute; absent: without a limit.',
+  ),
+  tokensPerDay: optionalCount.describe(
+    'Tokens that a key may use in a day of UTC, prompts and outputs together; absent: without a limit.',
+  ),
+  tokensPerMonth: optionalCount.describe('The same for a month of UTC.'),
 }
 
 const { toolCallsPerMinute: _, ...groupLimits } = limits
@@ -48,12 +48,12 @@ const keyObject = z.strictObject({
         '`metrics` reads /metrics, `admin` does everything, also what changes the replies to others: presets and chat templates.',
     ),
   models: z
-    .array(z.string().min(1))
+    .array(text)
     .min(1)
     .exactOptional()
     .describe('The ids or aliases of the models that the key may use; others are not there for it. Absent: all.'),
   tools: z
-    .array(z.string().min(1))
+    .array(text)
     .min(1)
     .exactOptional()
     .describe('With the scope `tools`: the names of the tools and MCP servers that the key may use. Absent: all.'),

@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { contextLength, count, draft, modelId } from './model-fields.ts'
+import { contextLength, draft, modelId } from './model-fields.ts'
 import { refuseArgument, refuseWithAdapters } from './reserved-arguments.ts'
 import { checkFileFields, fileFields, servedFields } from './shared-fields.ts'
 import { mtp } from './speculation-schema.ts'
+import { optionalCount, optionalText } from './value-types.ts'
 
 const args = z
   .array(z.string().regex(/^[^\0]*$/, 'must not contain a NUL'))
@@ -19,21 +20,17 @@ export const llamaServerModel = z
     engine: z.literal('llama-server').describe("A GGUF file, run by the user's own llama-server, which Dragoman starts."),
     id: modelId,
     ...fileFields,
-    binary: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe(
-        'The program: a path, or a name without slashes that is looked up on PATH. Absent: the build that `dragoman runtime` has fetched and ' +
-          'uses, or `llama-server` on PATH.',
-      ),
+    binary: optionalText.describe(
+      'The program: a path, or a name without slashes that is looked up on PATH. Absent: the build that `dragoman runtime` has fetched and ' +
+        'uses, or `llama-server` on PATH.',
+    ),
     contextLength: contextLength
       .exactOptional()
       .describe(
         'Tokens that one request may use, prompt and output together; absent: what the model was trained for, as far as its share of ' +
           '`memory.budget` goes. Beyond that its texts get worse. Memory is allocated for every slot.',
       ),
-    threads: count.exactOptional().describe("CPU threads; absent: llama-server's own choice."),
+    threads: optionalCount.describe("CPU threads; absent: llama-server's own choice."),
     flashAttention: z
       .union([z.boolean(), z.literal('auto')])
       .default('auto')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseBlock } from '../../media/address.ts'
 import { defaultCache, defaultFiles, defaultLimits, defaultMemoryBytes } from '../../media/limits.ts'
-import { count } from './model-fields.ts'
+import { amount, count, optionalText } from './value-types.ts'
 
 const perKind = (defaults: Readonly<Record<'image' | 'audio' | 'video' | 'file', number>>, meaning: string) =>
   z
@@ -43,19 +43,13 @@ export const media = z
         'Addresses that are asked though they are not public, such as that of an image server of your own; also for pages that ' +
           'tools read, and MCP servers of requests. Every caller can then reach every port there.',
       ),
-    allowedLocalPath: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe('A folder of this machine; callers can name any file below it. Absent: no file is read.'),
-    ffmpeg: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe(
-        'ffmpeg, as a name on PATH or a path: sound that a model cannot decode becomes WAV, and videos become pictures for models that ' +
-          'read pictures only. Absent: they are refused.',
-      ),
+    allowedLocalPath: optionalText.describe(
+      'A folder of this machine; callers can name any file below it. Absent: no file is read.',
+    ),
+    ffmpeg: optionalText.describe(
+      'ffmpeg, as a name on PATH or a path: sound that a model cannot decode becomes WAV, and videos become pictures for models that ' +
+        'read pictures only. Absent: they are refused.',
+    ),
     maxItems: count.default(defaultLimits.maxItems).describe('Media of one request.'),
     maxBytes: perKind(defaultLimits.maxBytes, 'Bytes of one image, audio, video or document.'),
     maxTotalBytes: count.default(defaultLimits.maxTotalBytes).describe('Bytes of all media of a request.'),
@@ -64,7 +58,7 @@ export const media = z
     timeoutMs: perKind(defaultLimits.timeoutMs, 'How long fetching one may take, with its redirects.'),
     files: z
       .strictObject({
-        maxBytes: z.int().min(0).default(defaultFiles.maxBytes).describe('Bytes of all files of one caller; 0: uploads are off.'),
+        maxBytes: amount.default(defaultFiles.maxBytes).describe('Bytes of all files of one caller; 0: uploads are off.'),
         maxCount: count.default(defaultFiles.maxCount).describe('Files of one caller.'),
       })
       .prefault({})
@@ -74,9 +68,7 @@ export const media = z
     memoryBytes: count
       .default(defaultMemoryBytes)
       .describe('Memory for the fetched and read media of all requests in flight; beyond it, a request gets 503.'),
-    cacheBytes: z
-      .int()
-      .min(0)
+    cacheBytes: amount
       .default(defaultCache.maxBytes)
       .describe('Memory for media that were fetched, for an hour and the same caller; 0 keeps none.'),
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count } from './model-fields.ts'
+import { amount, count } from './value-types.ts'
 
 const units: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 }
 const sizePattern = /^(\d+(?:\.\d+)?)\s*([MGT]i?B)$/
@@ -66,9 +66,7 @@ export const unloadAfterMs = z
 export const memory = z
   .strictObject({
     budget,
-    minResidencyMs: z
-      .int()
-      .min(0)
+    minResidencyMs: amount
       .default(10_000)
       .describe(
         'How long a loaded model serves before it makes room for one that is waited for, or as long as its load took if that is more. ' +

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import { cacheTypes } from '../../contract/server/lifecycle.ts'
 import { parseSource, type Source } from '../../registry/names/sources.ts'
+import { amount, count, optionalCount, optionalNumber, optionalShare, text } from './value-types.ts'
 
 /** A positive integer. */
-export const count = z.int().min(1)
 export const modelId = z
   .string()
   .regex(/^[^\s*\p{Cc}]+$/u, 'must be a name without spaces or *')
@@ -28,7 +28,7 @@ export const required = z
   )
 
 export const fallback = z
-  .array(z.string().min(1))
+  .array(text)
   .min(1)
   .describe(
     'Names of models that serve in its place, tried in order, when it cannot: it is not loaded and cannot be, its servers are down or fail, or a limit ' +
@@ -37,7 +37,7 @@ export const fallback = z
 
 export const mirror = z
   .strictObject({
-    to: z.string().min(1).describe('A version of the model, by its name, or another model.'),
+    to: text.describe('A version of the model, by its name, or another model.'),
     percent: z.number().positive().max(100).describe('Of the conversations.'),
   })
   .describe(
@@ -45,13 +45,11 @@ export const mirror = z
       'count against no key.',
   )
 
-export const maxQueued = z
-  .int()
-  .min(0)
+export const maxQueued = amount
   .default(64)
   .describe('Requests that may wait for a slot; beyond it, one is refused with status 429, of the caller with the most of them.')
 
-export const chatTemplate = z.string().min(1).describe("A Jinja file that replaces the model's own chat template.")
+export const chatTemplate = text.describe("A Jinja file that replaces the model's own chat template.")
 
 export const contextLength = count.describe('Tokens that one request may use, prompt and output together.')
 
@@ -84,7 +82,7 @@ export const mmproj = z
       'text only. Absent: the `…mmproj….gguf` beside its file or in its repository.',
   )
 
-export const gpuLayers = z.union([z.int().min(0), z.enum(['auto', 'max'])])
+export const gpuLayers = z.union([amount, z.enum(['auto', 'max'])])
 
 export const draft = z
   .strictObject({
@@ -98,20 +96,13 @@ export const draft = z
         'What the file is: a model, layers for multi-token prediction without their model, or an EAGLE-3 head. Absent: `eagle3` where ' +
           "the file's architecture is, else `model`.",
       ),
-    maxTokens: count
-      .exactOptional()
-      .describe(
-        'The most tokens that are drafted before the large model verifies them; absent: 8 with the engine `llama`, 3 with `mtp` and `eagle3`.',
-      ),
-    minTokens: z.int().min(0).exactOptional().describe('Shorter drafts are not verified.'),
-    minProbability: z
-      .number()
-      .min(0)
-      .max(1)
-      .exactOptional()
-      .describe(
-        'Drafting stops at a token less probable than this; absent: 0.6 with the engine `llama`, 0 with `mtp` and `eagle3`.',
-      ),
+    maxTokens: optionalCount.describe(
+      'The most tokens that are drafted before the large model verifies them; absent: 8 with the engine `llama`, 3 with `mtp` and `eagle3`.',
+    ),
+    minTokens: amount.exactOptional().describe('Shorter drafts are not verified.'),
+    minProbability: optionalShare.describe(
+      'Drafting stops at a token less probable than this; absent: 0.6 with the engine `llama`, 0 with `mtp` and `eagle3`.',
+    ),
     gpuLayers: gpuLayers.exactOptional().describe('Layers of the draft model that run on the GPU.'),
   })
   .check(({ value, issues }) => {
@@ -153,15 +144,10 @@ export const sha256 = z
 /** Sampling values of requests that set none. */
 export const samplingDefaults = z
   .strictObject({
-    temperature: z.number().min(0).exactOptional().describe('0 always chooses the most probable token.'),
-    topP: z
-      .number()
-      .min(0)
-      .max(1)
-      .exactOptional()
-      .describe('Keeps the most probable tokens that together have this probability.'),
-    topK: z.int().min(0).exactOptional().describe('Keeps this many of the most probable tokens; 0 keeps all.'),
-    minP: z.number().min(0).max(1).exactOptional().describe('Drops tokens whose probability is below this share of the highest.'),
+    temperature: optionalNumber.describe('0 always chooses the most probable token.'),
+    topP: optionalShare.describe('Keeps the most probable tokens that together have this probability.'),
+    topK: amount.exactOptional().describe('Keeps this many of the most probable tokens; 0 keeps all.'),
+    minP: optionalShare.describe('Drops tokens whose probability is below this share of the highest.'),
     repetitionPenalty: z.number().positive().exactOptional().describe('Above 1 makes repetition less likely; 1 is off.'),
     repetitionRange: z
       .int()
@@ -182,39 +168,37 @@ export const samplingDefaults = z
       .describe('Subtracted from the logit of a token for each time that it is in the output; 0 is off.'),
     xtc: z
       .strictObject({
-        probability: z.number().min(0).max(1).exactOptional().describe('How often it is applied; 0 is off.'),
-        threshold: z.number().min(0).max(1).exactOptional().describe('The probability from which a token counts as probable.'),
+        probability: optionalShare.describe('How often it is applied; 0 is off.'),
+        threshold: optionalShare.describe('The probability from which a token counts as probable.'),
       })
       .exactOptional()
       .describe('XTC: at random, drops all probable tokens except the least probable of them.'),
     dry: z
       .strictObject({
-        multiplier: z.number().min(0).exactOptional().describe('How strong it is; 0 is off.'),
+        multiplier: optionalNumber.describe('How strong it is; 0 is off.'),
         base: z.number().min(1).exactOptional().describe('How fast it grows with the length of the repetition.'),
-        allowedLength: z.int().min(0).exactOptional().describe('The longest repetition without a penalty.'),
+        allowedLength: amount.exactOptional().describe('The longest repetition without a penalty.'),
         range: z.int().min(-1).exactOptional().describe('How many of the last tokens are searched; -1 is the whole context.'),
-        sequenceBreakers: z.array(z.string().min(1)).exactOptional().describe('Texts that end a repetition.'),
+        sequenceBreakers: z.array(text).exactOptional().describe('Texts that end a repetition.'),
       })
       .exactOptional()
       .describe('DRY: penalizes repeated sequences of tokens.'),
-    typicalP: z.number().min(0).max(1).exactOptional().describe('The share of the most typical tokens that stay; 1 is off.'),
-    topNSigma: z
-      .number()
-      .min(0)
-      .exactOptional()
-      .describe('Keeps tokens whose logit is at most so many standard deviations below the highest; 0 is off.'),
+    typicalP: optionalShare.describe('The share of the most typical tokens that stay; 1 is off.'),
+    topNSigma: optionalNumber.describe(
+      'Keeps tokens whose logit is at most so many standard deviations below the highest; 0 is off.',
+    ),
     dynamicTemperature: z
       .strictObject({
-        range: z.number().min(0).exactOptional().describe('How far the temperature may differ from `temperature`; 0 is off.'),
-        exponent: z.number().min(0).exactOptional().describe('How it follows the entropy.'),
+        range: optionalNumber.describe('How far the temperature may differ from `temperature`; 0 is off.'),
+        exponent: optionalNumber.describe('How it follows the entropy.'),
       })
       .exactOptional()
       .describe('Lowers the temperature where one token is probable, and raises it where many are.'),
     mirostat: z
       .strictObject({
         version: z.int().min(0).max(2).exactOptional().describe('0 is off.'),
-        tau: z.number().min(0).exactOptional().describe('The surprise to keep to.'),
-        eta: z.number().min(0).max(1).exactOptional().describe('How fast it learns.'),
+        tau: optionalNumber.describe('The surprise to keep to.'),
+        eta: optionalShare.describe('How fast it learns.'),
       })
       .exactOptional()
       .describe('Mirostat, instead of the samplers that remove tokens.'),
@@ -239,9 +223,7 @@ export const rope = z
   .strictObject({
     scaling: z.enum(['none', 'linear', 'yarn']).exactOptional().describe('How positions are scaled.'),
     factor: z.number().positive().exactOptional().describe('How many times as long the context becomes, such as 4.'),
-    originalContext: count
-      .exactOptional()
-      .describe('With `yarn`: the tokens that the model was trained for before it was extended.'),
+    originalContext: optionalCount.describe('With `yarn`: the tokens that the model was trained for before it was extended.'),
     base: z.number().positive().exactOptional().describe('The base of the frequencies (`rope_theta`).'),
   })
   .describe('Extends the context beyond what the model was trained for, as its card says; set `contextLength` to use it.')

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { serviceKinds } from '../../contract/services.ts'
 import { endpoints } from './endpoints-schema.ts'
 import { formatFields } from './format-schema.ts'
-import { contextLength, count, modelId, samplingDefaults } from './model-fields.ts'
+import { contextLength, modelId, samplingDefaults } from './model-fields.ts'
 import { servedFields } from './shared-fields.ts'
+import { amount, count, optionalFlag, optionalText } from './value-types.ts'
 
 /** The kinds of servers that engine/remote supports, and `auto`. */
 const serverKinds = [
@@ -78,7 +79,7 @@ const versions = z
           .describe('What callers choose it by.'),
         percent: z.number().min(0).max(100).describe('Of the conversations; the rest is served by the model itself.'),
         endpoints,
-        upstreamModel: z.string().min(1).exactOptional().describe('The name of the model on these servers.'),
+        upstreamModel: optionalText.describe('The name of the model on these servers.'),
       })
       .describe('Servers of another version, a model of their own called `ID@NAME`, with all other settings of this one.'),
   )
@@ -101,18 +102,14 @@ export const remoteModel = z
     engine: z.literal('remote').describe('A model on one or more servers, such as vLLM, SGLang, llama-server or a provider.'),
     id: modelId,
     endpoints,
-    drainMs: z
-      .int()
-      .min(0)
+    drainMs: amount
       .default(30_000)
       .describe(
         'How long the requests of a server that is gone from `endpoints` may take to end there; then they are continued elsewhere.',
       ),
     whenEmpty: z
       .strictObject({
-        holdMs: z
-          .int()
-          .min(0)
+        holdMs: amount
           .default(300_000)
           .describe('How long a request waits for the first server; then it fails with status 503 and `Retry-After`.'),
       })
@@ -139,13 +136,9 @@ export const remoteModel = z
         'How conversations are sent: `chat` (OpenAI chat completions), `responses` (OpenAI Responses), `messages` (Anthropic Messages), ' +
           '`completions` (rendered here, as text, for servers that take nothing else), or `auto`, what the kind of server has.',
       ),
-    upstreamModel: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe(
-        'The name of the model on the replicas, also where they do not list it; absent: its id, or the only model that they list.',
-      ),
+    upstreamModel: optionalText.describe(
+      'The name of the model on the replicas, also where they do not list it; absent: its id, or the only model that they list.',
+    ),
     contextLength: contextLength.exactOptional().describe('Tokens that one request may use; absent: what the replicas report.'),
     toolFormat: formatFields.toolFormat.describe(
       'The format of tool calls that a replica leaves in its text; absent: that of its chat template, or any known one.',
@@ -154,21 +147,14 @@ export const remoteModel = z
       'The tags around reasoning that a replica leaves in its text; absent: those of its chat template, or `<think>`.',
     ),
     callsInReasoning: formatFields.callsInReasoning,
-    chatTemplate: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe(
-        "The model's chat template for `protocol: completions`: a Jinja file, or the folder of the model's repository with " +
-          '`tokenizer_config.json`; absent: what the replicas report.',
-      ),
-    addsBos: z
-      .boolean()
-      .exactOptional()
-      .describe(
-        'Whether the replicas put the BOS token before a prompt, with `protocol: completions`; absent: as `tokenizer_config.json` ' +
-          'says, or else yes.',
-      ),
+    chatTemplate: optionalText.describe(
+      "The model's chat template for `protocol: completions`: a Jinja file, or the folder of the model's repository with " +
+        '`tokenizer_config.json`; absent: what the replicas report.',
+    ),
+    addsBos: optionalFlag.describe(
+      'Whether the replicas put the BOS token before a prompt, with `protocol: completions`; absent: as `tokenizer_config.json` ' +
+        'says, or else yes.',
+    ),
     probe,
     services: z
       .array(z.enum(serviceKinds))

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { didYouMean } from '../../registry/names/near-name.ts'
+import { optionalFlag } from './value-types.ts'
 
 const override = z
   .strictObject({
     override: z.unknown().describe('The value, as a request would send it.'),
-    force: z.boolean().exactOptional().describe('The value also replaces one in the request.'),
-    additive: z.boolean().exactOptional().describe("A list that is prepended to the request's own."),
+    force: optionalFlag.describe('The value also replaces one in the request.'),
+    additive: optionalFlag.describe("A list that is prepended to the request's own."),
   })
   .describe('Without `force` and `additive`, the value is used where the request has none.')
 

@@ -9,7 +9,6 @@ import {
   cacheFields,
   cacheProblem,
   chatTemplate,
-  count,
   fallback,
   gpuLayers,
   load,
@@ -21,6 +20,7 @@ import {
   sha256,
   sources,
 } from './model-fields.ts'
+import { amount, count, optionalFlag } from './value-types.ts'
 
 /** The fields of every model. */
 export const servedFields = {
@@ -37,7 +37,7 @@ export const servedFields = {
 /** Where the weights of a model are; the same for both engines with files. */
 const placementFields = {
   experts: z
-    .union([z.literal('cpu'), z.int().min(0)])
+    .union([z.literal('cpu'), amount])
     .exactOptional()
     .describe(
       'Mixtures of experts: whose experts stay in the memory of the machine while their layers run on the GPU: `cpu`, of all layers, or of this ' +
@@ -54,15 +54,13 @@ const placementFields = {
     .refine((parts) => parts.some((part) => part > 0), 'must have a part above 0')
     .exactOptional()
     .describe('The shares of the layers that each of these GPUs gets, such as `[3, 1]`. Absent: by their free memory.'),
-  mainGpu: z.int().min(0).exactOptional().describe('The only GPU that the model uses, by its place in that list, from 0 on.'),
-  noMmap: z
-    .boolean()
-    .exactOptional()
-    .describe('Whether the file is read into memory instead of mapped: slower to load, and safe from a file that changes.'),
-  lock: z
-    .boolean()
-    .exactOptional()
-    .describe('Whether the weights are kept from being swapped out (`mlock`); the system must allow it (`ulimit -l`).'),
+  mainGpu: amount.exactOptional().describe('The only GPU that the model uses, by its place in that list, from 0 on.'),
+  noMmap: optionalFlag.describe(
+    'Whether the file is read into memory instead of mapped: slower to load, and safe from a file that changes.',
+  ),
+  lock: optionalFlag.describe(
+    'Whether the weights are kept from being swapped out (`mlock`); the system must allow it (`ulimit -l`).',
+  ),
 }
 
 /** The fields of models that run on this machine, from a GGUF file. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count } from './model-fields.ts'
+import { count, optionalFlag, share } from './value-types.ts'
 
 const ngram = z.strictObject({
   type: z.literal('ngram').describe('`ngram`: what followed the newest three tokens the last time, in the prompt or the output.'),
@@ -14,13 +14,10 @@ export const mtp = z.strictObject({
       '`mtp`: what layers of the model itself predict, where it was trained with some (`nextn_predict_layers` in its file).',
     ),
   maxTokens: count.max(16).default(3).describe('The most tokens of one draft.'),
-  minProbability: z.number().min(0).max(1).default(0).describe('A draft ends before a token that is less probable than this.'),
+  minProbability: share.default(0).describe('A draft ends before a token that is less probable than this.'),
 })
 
-export const always = z
-  .boolean()
-  .exactOptional()
-  .describe('Drafts even where measurements show that it is slower, such as for a benchmark.')
+export const always = optionalFlag.describe('Drafts even where measurements show that it is slower, such as for a benchmark.')
 
 /** What drafts on the embedded engine, besides a draft model. */
 export const speculation = z

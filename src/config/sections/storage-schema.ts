@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count } from './model-fields.ts'
+import { count } from './value-types.ts'
 
 const defaultTtlDays = 30
 const defaultMaxBytes = 4 * 1024 ** 3

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { apiKeyEnv } from './endpoints-schema.ts'
-import { count } from './model-fields.ts'
+import { count, optionalText, text } from './value-types.ts'
 
 const mebibyte = 1024 ** 2
 
@@ -24,13 +24,9 @@ const sandboxObject = z.strictObject({
 })
 
 const pythonObject = sandboxObject.extend({
-  interpreter: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe(
-      "The Python to run, such as /opt/venv/bin/python3 with packages that programs may use. Absent: the system's, or the one of the image.",
-    ),
+  interpreter: optionalText.describe(
+    "The Python to run, such as /opt/venv/bin/python3 with packages that programs may use. Absent: the system's, or the one of the image.",
+  ),
 })
 
 /** `true` is an object without settings; `false` turns the tool off. */
@@ -42,13 +38,9 @@ const sandbox = <Settings extends typeof sandboxObject>(settings: Settings, mean
 
 const sessions = z
   .strictObject({
-    folder: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe(
-        'Where they are. Absent: `sandbox` in the home folder of Dragoman; where the server is root, /var/lib/dragoman/sandbox.',
-      ),
+    folder: optionalText.describe(
+      'Where they are. Absent: `sandbox` in the home folder of Dragoman; where the server is root, /var/lib/dragoman/sandbox.',
+    ),
     idleMs: count.default(3_600_000).describe('A session that was not used for so long is deleted.'),
   })
   .describe('The folders of files that programs of `python` and `terminal` share, one for each session of each key.')
@@ -70,7 +62,7 @@ const webSearch = z
   })
   .describe('The tool `web_search`, which also reads pages. Absent: it is off.')
 
-const tools = z.array(z.string().min(1)).min(1).exactOptional()
+const tools = z.array(text).min(1).exactOptional()
 
 const mcpCommon = {
   allowedTools: tools.describe('The tools that may be called, by their names there; absent: all.'),
@@ -92,7 +84,7 @@ const mcpServer = z
       ...mcpCommon,
     }),
     z.strictObject({
-      command: z.string().min(1).describe('A program that speaks MCP on its standard input and output.'),
+      command: text.describe('A program that speaks MCP on its standard input and output.'),
       args: z.array(z.string()).default([]).describe('Its arguments.'),
       env: z
         .record(z.string(), z.string())
