@@ -134,13 +134,8 @@ const structuredOutputsObject = looseObject({
 
 const streamOptionsObject = looseObject({ include_usage: flag, include_obfuscation: flag })
 
-/**
- * The fields that OpenAI's generating protocols share. Every spelling of a field is a separate key, so that an error names the
- * spelling in the request.
- */
-export const commonShape = {
-  model: nonEmptyText,
-
+/** What decides how tokens are chosen. Every spelling of a field is a separate key, so that an error names the spelling in the request. */
+export const samplingShape = {
   temperature: between(0, maxTemperature),
   temp: between(0, maxTemperature),
   do_sample: flag,
@@ -204,6 +199,22 @@ export const commonShape = {
   dry_range: integerFrom(-1),
   dry_penalty_last_n: integerFrom(-1),
   dry_sequence_breakers: z.union([textList, constraintText]).nullish(),
+  stop,
+  stop_sequence: stop,
+  stopping_strings: stop,
+  stop_token_ids: tokenList,
+  banned_strings: z.union([z.string(), stopList(z.string(), 'an array of strings')]).nullish(),
+  loop_detect_window: integerBetween(0, 10_000).nullish(),
+  token_healing: flag,
+  cfg_scale: between(0, 100),
+  guidance_scale: between(0, 100),
+  negative_prompt: text,
+}
+
+/** The fields that OpenAI's generating protocols share. */
+export const commonShape = {
+  model: nonEmptyText,
+  ...samplingShape,
 
   n: integerBetween(1, maxChoices).nullish(),
   min_tokens: integerFrom(0),
@@ -216,16 +227,6 @@ export const commonShape = {
   n_predict: maxTokens,
   max_output_tokens: maxTokens,
   num_predict: maxTokens,
-  stop,
-  stop_sequence: stop,
-  stopping_strings: stop,
-  stop_token_ids: tokenList,
-  banned_strings: z.union([z.string(), stopList(z.string(), 'an array of strings')]).nullish(),
-  loop_detect_window: integerBetween(0, 10_000).nullish(),
-  token_healing: flag,
-  cfg_scale: between(0, 100),
-  guidance_scale: between(0, 100),
-  negative_prompt: text,
   ignore_eos: flag,
   ban_eos_token: flag,
   use_adapter: z.union([z.boolean(), z.string()], { error: 'true, false or the name of an adapter' }).nullish(),

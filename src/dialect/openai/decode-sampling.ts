@@ -1,16 +1,9 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import { preview } from '../wire/preview.ts'
-import type { CommonWire } from './common-schema.ts'
+import { type CommonWire, samplingShape } from './common-schema.ts'
 import { mentions, type NamesIn } from './mentions.ts'
-import {
-  decodeSamplerOrder,
-  orderSpellings,
-  type SamplerOrder,
-  sigmaSpellings,
-  tailFreeSpellings,
-  typicalSpellings,
-} from './sampler-order.ts'
+import { decodeSamplerOrder, type SamplerOrder, sigmaSpellings, tailFreeSpellings, typicalSpellings } from './sampler-order.ts'
 import { pickSpelled, pickSpelling, stopSpellings } from './spelling.ts'
 
 /** The value of `logit_bias` that excludes a token. */
@@ -28,7 +21,6 @@ export const repetitionRanges = [
 const lowSpellings = ['min_temp', 'dynatemp_low', 'dynatemp_min'] as const
 const highSpellings = ['max_temp', 'dynatemp_high', 'dynatemp_max'] as const
 const exponentSpellings = ['temp_exponent', 'dynatemp_exponent'] as const
-const dynamicFields = ['dynamic_temperature', 'dynatemp_range', ...lowSpellings, ...highSpellings, ...exponentSpellings] as const
 
 const plainFields = new Set([
   'temperature',
@@ -41,55 +33,10 @@ const plainFields = new Set([
   'frequency_penalty',
 ] as const)
 /** Fields that few clients send. */
-const rareFields = new Set([
-  'top_k',
-  'min_p',
-  'repetition_penalty',
-  'rep_pen',
-  'repeat_penalty',
-  ...repetitionRanges,
-  'logit_bias',
-  'banned_tokens',
-  'custom_token_bans',
-  'temperature_last',
-  ...orderSpellings,
-  ...typicalSpellings,
-  ...sigmaSpellings,
-  ...dynamicFields,
-  'mirostat',
-  'mirostat_mode',
-  'mirostat_tau',
-  'mirostat_eta',
-  'adaptive_target',
-  'adaptive_decay',
-  'top_a',
-  ...tailFreeSpellings,
-  'smoothing_factor',
-  'smoothing_curve',
-  'skew',
-  'repetition_decay',
-  'allowed_tokens',
-  'allowed_token_ids',
-  'stop_token_ids',
-  ...stopSpellings,
-  'banned_strings',
-  'loop_detect_window',
-  'token_healing',
-  'cfg_scale',
-  'guidance_scale',
-  'negative_prompt',
-  'xtc_probability',
-  'xtc_threshold',
-  'dry_multiplier',
-  'dry_base',
-  'dry_allowed_length',
-  'dry_range',
-  'dry_penalty_last_n',
-  'dry_sequence_breakers',
-] as const)
+const rareFields: ReadonlySet<string> = new Set(Object.keys(samplingShape).filter((name) => !plainFields.has(name as never)))
 
 type PlainWire = Pick<CommonWire, NamesIn<typeof plainFields>>
-type RareWire = Pick<CommonWire, NamesIn<typeof rareFields> | 'temperature' | 'top_p'>
+type RareWire = Pick<CommonWire, keyof typeof samplingShape>
 
 /** Decodes the sampling fields. Absent fields stay absent, because the model has its own defaults. */
 export function decodeSampling(wire: PlainWire & RareWire): Sampling {
