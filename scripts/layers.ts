@@ -81,9 +81,18 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   // What comes before a constrained answer.
   'engine/either': [...ground, 'engine/shared'],
   'engine/front': [...ground, 'grammar/rules', 'model-text', 'model-text/formats'],
+  // The grammar of an answer: an output, or calls as the model writes them.
+  'engine/constraint': [...forEngines, 'grammar', 'engine/front'],
   'engine/llama': [...forEngines, 'bundles', 'engine/supervise', 'engine/llama/channel', 'engine/llama/constraint'],
   'engine/llama/channel': [...ground, 'grammar/run'],
-  'engine/llama/constraint': [...forEngines, 'grammar', 'grammar/run', 'engine/front', 'engine/llama/channel'],
+  'engine/llama/constraint': [
+    ...forEngines,
+    'grammar',
+    'grammar/run',
+    'engine/front',
+    'engine/constraint',
+    'engine/llama/channel',
+  ],
   'engine/llama/binding': [...ground, 'threads'],
   'engine/llama/worker/context': [...ground, 'engine/llama/binding', 'engine/llama/channel'],
   'engine/llama/worker/rounds': [...ground, 'engine/llama/binding'],

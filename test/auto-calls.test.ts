@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type FunctionTool, plainRequest } from '../src/contract/request.ts'
-import { compileConstraint } from '../src/engine/llama/constraint/constraint.ts'
+import { compileConstraint } from '../src/engine/constraint/constraint.ts'
 import { callTags } from '../src/model-text/formats/call-tags.ts'
 import { toolFormatNames } from '../src/model-text/formats/format-names.ts'
 import { findToolFormat } from '../src/model-text/formats/tool-formats.ts'

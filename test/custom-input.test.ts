@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { plainRequest } from '../src/contract/request.ts'
 import { readInput } from '../src/core/custom-tools/input-decoder.ts'
-import { compileConstraint } from '../src/engine/llama/constraint/constraint.ts'
+import { compileConstraint } from '../src/engine/constraint/constraint.ts'
 import { toolFormatNames } from '../src/model-text/formats/format-names.ts'
 import { inputSchemaOf } from '../src/threads/input-grammar.ts'
 import { createSchemaValidator } from '../src/threads/schema-validator.ts'

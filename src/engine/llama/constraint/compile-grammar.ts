@@ -1,10 +1,10 @@
 import { compileProgram } from '../../../grammar/run/program.ts'
 import { compileForRequest } from '../../../threads/grammar-failure.ts'
+import type { ConstraintContext } from '../../constraint/auto-calls.ts'
+import { compileConstraint, type Wanted } from '../../constraint/constraint.ts'
 import { afterReasoning, type ReasoningFront } from '../../front/reasoning-grammar.ts'
 import type { OutputPlan } from '../channel/ipc.ts'
 import { shortHash } from '../channel/short-hash.ts'
-import type { ConstraintContext } from './auto-calls.ts'
-import { compileConstraint, type Wanted } from './constraint.ts'
 
 /** A request's constraints, and what else their grammar depends on. */
 export type GrammarRequest = {

@@ -7,11 +7,11 @@ import { tookTooLong } from '../../../threads/grammar-compiler.ts'
 import { threadModule } from '../../../threads/thread-module.ts'
 import { ThreadPool } from '../../../threads/thread-pool.ts'
 import { resultOf, type ThreadReply } from '../../../threads/thread-reply.ts'
+import type { Wanted } from '../../constraint/constraint.ts'
 import type { ReasoningFront } from '../../front/reasoning-grammar.ts'
 import type { OutputPlan } from '../channel/ipc.ts'
 import { shortHash } from '../channel/short-hash.ts'
 import type { CompiledGrammar, GrammarRequest } from './compile-grammar.ts'
-import type { Wanted } from './constraint.ts'
 
 /** How to read and constrain an output; `structured`: how much of the wanted structure the grammar enforces. */
 export type CompiledPlan = { readonly plan: OutputPlan; readonly structured: CompiledGrammar['structured'] }

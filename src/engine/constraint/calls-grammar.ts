@@ -1,8 +1,8 @@
-import { AppError } from '../../../contract/errors.ts'
-import { field } from '../../../contract/field.ts'
-import type { FunctionTool } from '../../../contract/request.ts'
-import type { GrammarBuilder } from '../../../grammar/grammar-builder.ts'
-import type { CallPiece, RequiredCall, RequiredCalls } from '../../../model-text/formats/required-calls.ts'
+import { AppError } from '../../contract/errors.ts'
+import { field } from '../../contract/field.ts'
+import type { FunctionTool } from '../../contract/request.ts'
+import type { GrammarBuilder } from '../../grammar/grammar-builder.ts'
+import type { CallPiece, RequiredCall, RequiredCalls } from '../../model-text/formats/required-calls.ts'
 
 /** Calls to write as a grammar, and their tools, by index in the request. */
 type CallsToWrite = {

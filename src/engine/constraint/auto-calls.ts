@@ -1,10 +1,10 @@
-import type { OutputFormat } from '../../../contract/output-format.ts'
-import type { FunctionTool } from '../../../contract/request.ts'
-import { createGrammarBuilder } from '../../../grammar/grammar-builder.ts'
-import { beginOf, middleOf, type TextTag, taggedText } from '../../../grammar/tagged-text.ts'
-import { type CallTag, callTags } from '../../../model-text/formats/call-tags.ts'
-import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
-import { readReasoningTags } from '../../../model-text/parse/reasoning-tags.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
+import type { FunctionTool } from '../../contract/request.ts'
+import { createGrammarBuilder } from '../../grammar/grammar-builder.ts'
+import { beginOf, middleOf, type TextTag, taggedText } from '../../grammar/tagged-text.ts'
+import { type CallTag, callTags } from '../../model-text/formats/call-tags.ts'
+import { findToolFormat } from '../../model-text/formats/tool-formats.ts'
+import { readReasoningTags } from '../../model-text/parse/reasoning-tags.ts'
 import { addCalls, afterEnd } from './calls-grammar.ts'
 
 /** The properties of the model that a constraint depends on. */
