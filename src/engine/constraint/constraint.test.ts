@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { plainRequest, type Tool } from '../../contract/request.ts'
 import { createMatcher } from '../../../test/support/llama/gbnf-matcher.ts'
+import { plainRequest, type Tool } from '../../contract/request.ts'
 import { compileConstraint, type Wanted } from './constraint.ts'
 
 const weather: Tool = {

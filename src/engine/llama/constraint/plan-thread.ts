@@ -1,4 +1,5 @@
 import { serveRequests } from '../../../threads/thread-reply.ts'
-import { compileGrammar, type GrammarRequest } from './compile-grammar.ts'
+import type { AnswerRequest } from '../../constraint/answer-grammar.ts'
+import { compileGrammar } from './compile-grammar.ts'
 
-serveRequests((request: GrammarRequest) => compileGrammar(request))
+serveRequests((request: AnswerRequest) => compileGrammar(request))
