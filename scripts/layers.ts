@@ -81,7 +81,6 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   // What comes before a constrained answer.
   'engine/either': [...ground, 'engine/shared'],
   'engine/front': [...ground, 'grammar/rules', 'model-text', 'model-text/formats'],
-  // The grammar of an answer: an output, or calls as the model writes them.
   'engine/constraint': [...forEngines, 'grammar', 'engine/front'],
   'engine/llama': [...forEngines, 'bundles', 'engine/supervise', 'engine/llama/channel', 'engine/llama/constraint'],
   'engine/llama/channel': [...ground, 'grammar/run'],
@@ -164,7 +163,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   'engine/llama/worker': [...ground, 'engine/llama/binding', 'engine/llama/channel', 'engine/llama/worker/*'],
   'engine/llama-server': [...ground, 'engine/shared', 'engine/supervise'],
-  'engine/remote': [...forEngines, 'engine/front', 'engine/remote/*'],
+  'engine/remote': [...forEngines, 'engine/constraint', 'engine/front', 'engine/remote/*'],
   'engine/remote/transport': [...ground, 'engine/shared'],
   'engine/remote/servers': [
     ...ground,

@@ -4,9 +4,14 @@ import type { FormatSettings } from '../../contract/output-format.ts'
 import type { ChatPrompt, ContentPart, GenerationRequest, Message } from '../../contract/request.ts'
 import { hasTags, type ModelFormat, reasoningAtEnd, recogniseFormat } from '../../model-text/model-format.ts'
 import { endsInside } from '../../model-text/template/continue-message.ts'
+import type { TemplateReader } from '../../threads/template-reader.ts'
+import { type AnswerGrammar, wantedOf } from '../constraint/answer-grammar.ts'
+import type { CompilerThreads } from '../constraint/compiler-threads.ts'
 import { reasoningFront } from '../front/reasoning-front.ts'
-import type { AnswerFront } from '../front/reasoning-grammar.ts'
+import { type AnswerFront, fromRoot } from '../front/reasoning-grammar.ts'
 import type { OwnPrompt } from './own-prompts.ts'
+import type { AnswerText } from './servers/check-upstream.ts'
+import type { Profile } from './servers/profile.ts'
 import type { Discovery, Upstream, UpstreamAccess } from './servers/upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 import { callsByGrammar } from './wire/body/call-grammar.ts'
@@ -18,6 +23,7 @@ type FrontDeps = {
   readonly own: OwnPrompt | undefined
   readonly discovery: Pick<Discovery, 'chatTemplate' | 'isThinkingOff'>
   readonly settings: FormatSettings
+  readonly templates: Pick<TemplateReader, 'readThinking'>
   ask(call: (access: UpstreamAccess) => Promise<string>): Promise<string>
 }
 
@@ -25,7 +31,37 @@ type FrontDeps = {
 export function needsFront(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
   if (request.prompt.type !== 'chat') return false
   const { output } = request
-  return upstreams.some(({ profile }) => callsByGrammar(request, profile) || (output.type !== 'text' && usesOurGrammar(profile)))
+  const isConstrained = wantedOf(request) !== undefined
+  return upstreams.some(({ profile }) => {
+    if (takesAnswers(profile)) return isConstrained
+    return callsByGrammar(request, profile) || (output.type !== 'text' && usesOurGrammar(profile))
+  })
+}
+
+/** Whether conversations are rendered here, with a grammar for the whole answer. */
+function takesAnswers({ protocol, gbnf }: Profile): boolean {
+  return protocol === 'completions' && gbnf !== undefined
+}
+
+type AnswerDeps = {
+  /** The prompt that was rendered here. */
+  readonly own: OwnPrompt
+  readonly front: AnswerFront | undefined
+  readonly replicas: { readonly upstreams: readonly Upstream[] }
+  readonly answers: CompilerThreads<AnswerGrammar>
+}
+
+/** The grammar of the whole answer to a conversation that was rendered here, as for the embedded engine. Undefined if no server takes it. */
+export async function compileAnswer(
+  request: GenerationRequest,
+  { own, front, replicas, answers }: AnswerDeps,
+  signal: AbortSignal,
+): Promise<AnswerText | undefined> {
+  const wanted = wantedOf(request)
+  if (wanted === undefined || replicas.upstreams.every(({ profile }) => profile.gbnf === undefined)) return undefined
+  const context = { format: front?.format ?? own.outputFormat, endTexts: own.turnEnds }
+  const answer = await answers.compile({ wanted, context, front: front?.front ?? 'never' }, signal)
+  return answer && { ...answer, grammar: fromRoot(answer) }
 }
 
 /** Whether the operator configured other reasoning tags than the template has: a server that separates the reasoning does not know them. */
@@ -39,7 +75,7 @@ export function hasForeignTags(chatTemplate: string | undefined, { reasoningTags
  */
 export async function findFront(
   { prompt, reasoning, toolChoice }: GenerationRequest,
-  { own, discovery, settings, ask }: FrontDeps,
+  { own, discovery, settings, templates, ask }: FrontDeps,
 ): Promise<AnswerFront | undefined> {
   if (prompt.type !== 'chat') return undefined
   const { chatTemplate, isThinkingOff } = discovery
@@ -47,6 +83,7 @@ export async function findFront(
   const rendering = { prompt: withoutMedia(prompt), reasoning, toolChoice }
   const text = own?.text ?? (await ask((access) => renderRemotely(rendering, access)).catch(unknown))
   if (text === undefined) return undefined
+  const isOff = own === undefined ? isThinkingOff === true : (await templates.readThinking(own.template)).isOffByDefault
   const tags = format.reasoning
   const startsInReasoning = isContinued(prompt)
     ? continuesThought(prompt, tags)
@@ -54,7 +91,7 @@ export async function findFront(
   const atEnd = reasoningAtEnd({ text, traced: text, startsInReasoning }, prompt, tags)
   return {
     format: { ...format, startsInReasoning },
-    front: reasoningFront(reasoning, atEnd, () => isThinkingOff !== true),
+    front: reasoningFront(reasoning, atEnd, () => !isOff),
     isTight: own === undefined,
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createMatcher } from '../../../test/support/llama/gbnf-matcher.ts'
 import { callsIn, image, text, textsOf } from '../../../test/support/parts.ts'
 import { answer, ask, engineOver, failure, upstream } from '../../../test/support/upstream/remote-engine.ts'
 import { type Answer, doneLine, openStream, streamOf } from '../../../test/support/upstream/upstream.ts'
@@ -18,6 +19,8 @@ const thinking: OwnTemplate = {
   ...template,
   source: `${template.source}{% if enable_thinking is not false %}<think>\n{% endif %}{# </think> <tool_call> #}`,
 }
+
+type Body = Readonly<Record<string, unknown>>
 
 /** A chunk of a completion. */
 function piece(words: string, finish_reason: string | null = null): string {
@@ -110,8 +113,8 @@ describe('a conversation with a server that takes texts only', () => {
     expect(server.seen[1]?.body.prompt).toMatch(/assistant\n$/)
   })
 
-  test('the conversation ends a thought that the template began where the server constrains the output from its start', async () => {
-    const { server, engine } = await engineFor(completion('{"a"', ': 1}'), { profile: 'vllm' }, thinking)
+  test('the conversation ends a thought that the template began where the server takes no grammar', async () => {
+    const { server, engine } = await engineFor(completion('{"a"', ': 1}'), { profile: 'openai' }, thinking)
     const output = { type: 'json-object' } as const
     expect(textsOf(await answer(engine, ask('hi', { output })))).toEqual(['{"a": 1}'])
     expect(server.seen.at(-1)?.body.prompt).toMatch(/<think>\n<\/think>$/)
@@ -129,6 +132,33 @@ describe('a conversation with a server that takes texts only', () => {
       grammar: expect.stringContaining('-answer ::= "yes"'),
     })
   })
+
+  test.each([
+    ['vllm', (body: Body) => (body.structured_outputs as Body).grammar],
+    ['sglang', (body: Body) => body.ebnf],
+    ['llama-server', (body: Body) => body.grammar],
+    ['dragoman', (body: Body) => body.grammar],
+  ] as const)(
+    'one grammar has the thought, the structure and the calls that the model may write: %s',
+    async (profile, grammarOf) => {
+      const call = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+      const { server, engine } = await engineFor(completion('hm</think>', call), { profile }, thinking)
+      const tools = [{ name: 'f', parameters: { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] } }]
+      const matches = (text: string) => {
+        const body = server.seen.findLast(({ path }) => path === '/v1/completions')?.body ?? {}
+        expect(body).not.toHaveProperty('response_format')
+        return createMatcher(String(grammarOf(body))).matches(text)
+      }
+      const output = { type: 'json-schema', schema: { enum: [1, 2] }, strict: true } as const
+      const result = await answer(engine, ask('hi', { output }, tools))
+      expect(result.choices[0]?.parts.map(({ type }) => type)).toEqual(['reasoning', 'tool-call'])
+      expect(['hm</think>2', `hm</think>${call}`, 'hm</think>3', '2'].map(matches)).toEqual([true, true, false, false])
+      expect(callsIn(await answer(engine, ask('hi', { output, toolChoice: { type: 'required' } }, tools)))).toHaveLength(1)
+      expect(['hm</think>2', `hm</think>${call}`].map(matches)).toEqual([false, true])
+      await answer(engine, ask('hi', {}, [{ ...tools[0], name: 'f', strict: true }]))
+      expect(['hm</think>Well. ', 'hm', 'hm</think><tool_call>\n{"name": "g"}'].map(matches)).toEqual([true, true, false])
+    },
+  )
 
   test("a llama-server's root has other completions than OpenAI's, so those below /v1 are asked for", async () => {
     const server = await upstream(completion('yes'))

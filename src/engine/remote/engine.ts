@@ -17,10 +17,12 @@ import type { GenerationRequest } from '../../contract/request.ts'
 import type { ServiceKind, Services } from '../../contract/services.ts'
 import { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import { TemplateReader } from '../../threads/template-reader.ts'
+import { answerCompiler } from '../constraint/answer-compiler.ts'
 import { ObservedState } from '../shared/observed-state.ts'
 import { TokensAfterCancel } from '../shared/tokens-after-cancel.ts'
 import { type AdaptedRequest, adaptRequest, withAdapters } from './adapt-request.ts'
-import { findFront, hasForeignTags, needsFront } from './answer-front.ts'
+import { compileAnswer, findFront, hasForeignTags, needsFront } from './answer-front.ts'
+import { atEdge, failAtEdge } from './at-edge.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
 import { countInput, needsCount } from './count-tokens.ts'
 import { fixedSource } from './endpoints/source.ts'
@@ -45,7 +47,7 @@ import { createServices } from './services.ts'
 import { namesWith } from './session-names.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
 import { UpstreamClient } from './transport/client.ts'
-import { toAppError, UpstreamError } from './transport/upstream-error.ts'
+import { toAppError } from './transport/upstream-error.ts'
 import { createReplyFormat } from './wire/reply/reply-format.ts'
 import { readingFields } from './wire/reply/thought-parser.ts'
 
@@ -64,6 +66,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
 type Session = GenerationDeps & {
   readonly replicas: Replicas
   readonly grammars: GrammarCompiler
+  readonly answers: ReturnType<typeof answerCompiler>
   readonly prompts: OwnPrompts
 }
 
@@ -171,8 +174,8 @@ class RemoteEngine implements Engine {
     this.#state.current = { type: 'stopped' }
     if (session === undefined) return
     // Closes the replicas first, so that running requests fail with their reason, not with that of the closed connection.
-    const { replicas, client, grammars, prompts } = session
-    await Promise.all([replicas, client, grammars, prompts].map((part) => part.close()))
+    const { replicas, client, grammars, answers, prompts } = session
+    await Promise.all([replicas, client, grammars, answers, prompts].map((part) => part.close()))
   }
 
   async #prepare(given: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
@@ -193,8 +196,10 @@ class RemoteEngine implements Engine {
     const ask: Parameters<typeof findFront>[1]['ask'] = (call) => this.#ask(signal, call, asked.callerKeys)
     const { chatTemplate, protocol } = discovery
     const isForeign = protocol === 'chat' && hasForeignTags(chatTemplate, this.#options)
-    const front = hasFront || isForeign ? await findFront(asked, { own, ask, discovery, settings: this.#options }) : undefined
-    const fronted = hasFront ? { ...sent, front } : sent
+    const front =
+      hasFront || isForeign ? await findFront(asked, { own, ask, discovery, templates, settings: this.#options }) : undefined
+    const answer = own === undefined ? undefined : await compileAnswer(asked, { own, front, ...session }, signal)
+    const fronted = { ...sent, ...(hasFront && { front }), ...(answer !== undefined && { answer }) }
     // A server separates no thought that the caller has begun.
     const startsInside =
       (isForeign || (prompt.type === 'chat' && isContinued(prompt))) && front?.format?.startsInReasoning === true
@@ -360,6 +365,7 @@ class RemoteEngine implements Engine {
         ...(affinity !== 'off' && { affinity }),
       }),
       grammars: new GrammarCompiler(),
+      answers: answerCompiler(),
       prompts: new OwnPrompts({ id, readTemplate, reportedTokens, addsBos, toolFormat, reasoningTags, callsInReasoning }),
       headersOf: ({ origin, prompt, forwarded }, { endpoint, upstream, trace }) =>
         origin === undefined
@@ -380,18 +386,4 @@ class RemoteEngine implements Engine {
 
 function draining(id: string): AppError {
   return new AppError('shutting-down', `model '${id}' is being unloaded; try again later`)
-}
-
-/** The boundary of the engine: inside, a failed exchange is an `UpstreamError`; callers of the engine get only `AppError`. */
-async function atEdge<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    return failAtEdge(error)
-  }
-}
-
-/** Rethrows an error of such work in the form for callers. */
-function failAtEdge(error: unknown): never {
-  throw error instanceof UpstreamError ? toAppError(error) : error
 }

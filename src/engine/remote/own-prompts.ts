@@ -46,6 +46,8 @@ export type OwnRequest = RenderRequest & { readonly endsThought?: boolean } & Pa
 /** A conversation as text for `/completions`. */
 export type OwnPrompt = {
   readonly text: string
+  /** The template that it was rendered with. */
+  readonly template: string
   readonly outputFormat: OutputFormat | undefined
   /** Texts that end the model's turn, to be sent as stop sequences. */
   readonly turnEnds: readonly string[]
@@ -175,6 +177,7 @@ export class OwnPrompts {
     const key = JSON.stringify([format, startsInReasoning, prompt.toolFormat])
     if (!this.#formats.has(key)) this.#formats.set(key, requestFormat(format, prompt, startsInReasoning))
     return {
+      template: template.source,
       text: withOneBos(text, { bos, serverAdds: addsBos ?? template.addsBos ?? true, tokenizerAdds: template.addsBos === true }),
       outputFormat: this.#formats.get(key),
       turnEnds: turnEndsOf(template, format.turnEnds ?? []),

@@ -94,6 +94,14 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
 
   test('a call or thought is read alike, in a turn that is continued and beside a structure that was asked for', async () => {
     const { app } = await startEngines()
+    const endpoints = [{ url: `${app.url}/v1` }]
+    const behind = { engine: 'remote', endpoints, upstreamModel: 'embedded' } as const
+    // Spoken to in texts, it gets prompts and grammars that are written here.
+    const models = [
+      { id: 'behind', ...behind },
+      { id: 'texts', ...behind, protocol: 'completions' },
+    ]
+    const front = await startApp({ models: models as never })
     const parameters = { type: 'object', properties: { city: { enum: ['Oslo', 'Rome'] } }, required: ['city'] }
     const tools = [{ type: 'function', function: { name: 'get_weather', parameters } }]
     const schema = {
@@ -112,8 +120,9 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
       add_generation_prompt: false,
     })
     const asked = { messages: [{ role: 'user', content: 'Which weather in Oslo?' }] }
-    const read = async (body: object) => {
-      const reply = await fetch(`${app.url}/v1/chat/completions`, {
+    const read = async (body: { readonly model: string }) => {
+      const { url } = models.some(({ id }) => id === body.model) ? front : app
+      const reply = await fetch(`${url}/v1/chat/completions`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ max_tokens: 60, temperature: 0, tools, ...body }),
@@ -125,7 +134,10 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
       return { error, finish: choice?.finish_reason, calls, content, hasThought: (thought ?? '') !== '' }
     }
     const expectEqual = async (body: object) => {
-      expect(await read({ model: 'managed', ...body }), JSON.stringify(body)).toEqual(await read({ model: 'embedded', ...body }))
+      const wanted = await read({ model: 'embedded', ...body })
+      for (const model of ['managed', ...models.map(({ id }) => id)]) {
+        expect(await read({ model, ...body }), `${model}: ${JSON.stringify(body)}`).toEqual(wanted)
+      }
     }
     try {
       for (const start of ['I look. ', 'I look.\n<tool_call>\n', '<think>Hm']) {
@@ -150,6 +162,7 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
         await expectEqual({ ...asked, ...more })
       }
     } finally {
+      await front.close()
       await app.close()
     }
   })

@@ -20,8 +20,18 @@ export type SentRequest = GenerationRequest & {
   readonly readsThoughts?: true
   /** llama-server's field: the scale of each adapter. */
   readonly lora?: readonly { readonly id: number; readonly scale: number }[]
+  /** The grammar of the whole answer to a conversation that was rendered here. */
+  readonly answer?: AnswerText
   /** The text that the model may write before a constrained answer. Absent: unknown. */
   readonly front?: AnswerFront | undefined
+}
+
+/** A grammar with `root` as its first rule. `isOpen`: it constrains only calls; the text between them is free. */
+export type AnswerText = {
+  readonly grammar: string
+  /** How much of the wanted structure it enforces. */
+  readonly structured: 'full' | 'partial' | undefined
+  readonly isOpen: boolean
 }
 
 /** A request with the size of its prompt. */

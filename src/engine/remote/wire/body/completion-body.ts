@@ -1,11 +1,11 @@
 import type { Prompt } from '../../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../../grammar/grammar-builder.ts'
-import type { SentRequest } from '../../servers/check-upstream.ts'
+import type { AnswerText, SentRequest } from '../../servers/check-upstream.ts'
 import type { Profile } from '../../servers/profile.ts'
 import type { Upstream } from '../../servers/upstream.ts'
 import type { UpstreamBody } from './chat-body.ts'
 import { defaultLimit, safeLimit } from './default-limit.ts'
-import { outputFields } from './output-fields.ts'
+import { constraintField, type OutputFields, outputFields } from './output-fields.ts'
 import { budgetFields } from './reasoning-budget.ts'
 import { sharedFields, streamOptions, topLogprobs, unsupported } from './sampling-fields.ts'
 
@@ -23,8 +23,11 @@ export function completionBody(
   const { profile, model } = upstream
   // If the conversation was rendered here, the server does not see which part of the output is thinking.
   budgetFields(request.reasoning, profile)
-  const { fields, structured } = outputFields(request, profile, grammar)
-  const { max_completion_tokens: limit, ...shared } = { ...defaultLimit(upstream), ...sharedFields(request, profile) }
+  const answer = answerOf(request, profile)
+  const { fields, structured } = answer ?? outputFields(request, profile, grammar)
+  // The grammar says where the answer ends.
+  const sampled = answer?.isOpen === false ? { ...request, ignoreEos: false } : request
+  const { max_completion_tokens: limit, ...shared } = { ...defaultLimit(upstream), ...sharedFields(sampled, profile) }
   const { showsTokens } = profile
   if (request.showsSpecialTokens === true && showsTokens === undefined) throw unsupported(profile, ['showsSpecialTokens'])
   const rendered = request.turnEnds === undefined ? {} : turnFields(request.turnEnds, request, upstream)
@@ -45,6 +48,13 @@ export function completionBody(
     },
     ...(structured !== undefined && { structured }),
   }
+}
+
+/** The fields of the grammar of the whole answer, for a server that takes grammars. */
+export function answerOf({ answer }: SentRequest, { gbnf }: Profile): (OutputFields & Pick<AnswerText, 'isOpen'>) | undefined {
+  if (answer === undefined || gbnf === undefined) return undefined
+  const { grammar, structured, isOpen } = answer
+  return { fields: constraintField(gbnf, grammar), isOpen, ...(structured !== undefined && { structured }) }
 }
 
 /**

@@ -9,7 +9,7 @@ import type { SentRequest } from '../../servers/check-upstream.ts'
 import type { Upstream } from '../../servers/upstream.ts'
 import { callGrammar, callsByGrammar } from './call-grammar.ts'
 import { chatBody, type UpstreamBody } from './chat-body.ts'
-import { completionBody } from './completion-body.ts'
+import { answerOf, completionBody } from './completion-body.ts'
 import { messagesBody } from './messages-body.ts'
 import { grammarRequest, usesOurGrammar } from './output-fields.ts'
 import { responsesBody } from './responses-body.ts'
@@ -27,6 +27,8 @@ export function requestBody(
   // Servers do not report which tokens belong to the prompt of a conversation.
   const isConversation = request.prompt.type === 'chat' || request.turnEnds !== undefined
   if (request.promptTokens !== undefined && isConversation) throw unsupported(upstream.profile, ['promptTokens'])
+  // It has what the output and the calls need.
+  if (answerOf(request, upstream.profile) !== undefined) return bodyWith(request, upstream, undefined)
   if (callsByGrammar(request, upstream.profile)) {
     const compile = (anyArguments: boolean) => grammars.compile(callGrammar(request, { anyArguments }))
     return compile(false)

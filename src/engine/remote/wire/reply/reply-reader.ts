@@ -52,7 +52,11 @@ export class ReplyReader {
     const { request, choices } = context
     this.#readChunk = createChunkReader(context.profile, choices)
     this.#canContinue =
-      choices === 1 && request.output.type === 'text' && (request.prompt.type === 'chat' || request.prompt.type === 'text')
+      choices === 1 &&
+      request.output.type === 'text' &&
+      // The rest would have to begin in the middle of the grammar.
+      request.answer === undefined &&
+      (request.prompt.type === 'chat' || request.prompt.type === 'text')
     const { tools: own, otherTools = [] } = request.prompt.type === 'chat' ? request.prompt : { tools: [] }
     const declared = [...functionTools(own), ...otherTools]
     const tools = callableTools(declared, request.toolChoice)
