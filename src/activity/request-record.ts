@@ -1,3 +1,4 @@
+import { given } from '../base/json.ts'
 import { addUsage } from '../canonical/add-usage.ts'
 import type { AttemptEnd, AttemptStart } from '../contract/attempts.ts'
 import type { AppError } from '../contract/errors.ts'
@@ -124,8 +125,7 @@ export class RequestRecord implements WatchedRequest {
     this.#attempts.push({
       server,
       outcome,
-      ...(error !== undefined && { error }),
-      ...(firstChunkMs !== undefined && { firstChunkMs }),
+      ...given({ error, firstChunkMs }),
       ...(usage !== undefined && isCacheHit(usage) && { isCacheHit: true }),
     })
   }
@@ -185,19 +185,10 @@ export class RequestRecord implements WatchedRequest {
       route,
       startedAtMs: this.#startedAtMs,
       state: this.#state(),
-      ...(session !== undefined && { session }),
-      ...(batch !== undefined && { batch }),
-      ...(endedAtMs !== undefined && { endedAtMs }),
-      ...(model !== undefined && { model }),
-      ...(requestedModel !== undefined && { requestedModel }),
-      ...(usage !== undefined && { usage }),
-      ...(timings !== undefined && { timings }),
-      ...(finishReasons !== undefined && { finishReasons }),
-      ...(diverged !== undefined && { diverged }),
+      ...given({ session, batch, endedAtMs, model, requestedModel, usage, timings, finishReasons, diverged }),
+      ...given({ stopped: this.stopped, servedBy: this.#servedBy }),
       ...(error !== undefined && this.stopped === undefined && { error }),
-      ...(this.stopped !== undefined && { stopped: this.stopped }),
       ...(this.#attempts !== undefined && { attempts: [...this.#attempts] }),
-      ...(this.#servedBy !== undefined && { servedBy: this.#servedBy }),
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { given } from '../base/json.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { GenerationRequests } from '../contract/request.ts'
 import type { ModelSummary } from '../contract/server/catalogue.ts'
@@ -137,9 +138,7 @@ export async function createApp(
     ...live.access,
     keys: live.keys,
     ...(config.media.ffmpeg !== undefined && { recordings: converter }),
-    ...(batches !== undefined && { batches }),
-    ...(usage !== undefined && { usage }),
-    ...(choices !== undefined && { choices }),
+    ...given({ batches, usage, choices, everyone, dialects: parts.dialects }),
     ...(siblings === undefined
       ? {
           findOffers: createFindOffers({
@@ -149,8 +148,6 @@ export async function createApp(
           }),
         }
       : { siblings }),
-    ...(everyone !== undefined && { everyone }),
-    ...(parts.dialects !== undefined && { dialects: parts.dialects }),
     heartbeatMs: () => live.current.server.heartbeatMs,
     version,
   })

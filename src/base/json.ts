@@ -17,3 +17,10 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   const value = parseJson(text)
   return isObject(value) ? value : undefined
 }
+
+/** The members that are not undefined, to spread into an object whose optional members must be absent instead. */
+export function given<T extends object>(record: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const members: Partial<T> = {}
+  for (const name in record) if (record[name] !== undefined) members[name] = record[name]
+  return members as { [K in keyof T]?: Exclude<T[K], undefined> }
+}

@@ -1,3 +1,4 @@
+import { given } from '../base/json.ts'
 import { AppError } from '../contract/errors.ts'
 import { cancelRuns, type ServerAddress } from './servers/client.ts'
 
@@ -16,9 +17,7 @@ export async function cancel(server: ServerAddress, { cancelId, id, session }: C
     throw new AppError('invalid-request', '--cancel-id names one request: leave out --id and --session')
   }
   const count = await cancelRuns(server, {
-    ...(cancelId !== undefined && { cancel_id: cancelId }),
-    ...(session !== undefined && { session_id: session }),
-    ...(id !== undefined && { completion_id: id }),
+    ...given({ cancel_id: cancelId, session_id: session, completion_id: id }),
   })
   if (count > 0) console.log(`cancelled ${count} ${count === 1 ? 'request' : 'requests'}`)
   else if (cancelId === undefined) console.error('nothing was cancelled: no request of this key runs by that name')

@@ -1,5 +1,6 @@
 import { checkGroup } from '../app/keys/key-directory.ts'
 import { keyId, keyScopes, type MadeKeys, type StoredKey } from '../app/keys/made-keys.ts'
+import { given } from '../base/json.ts'
 import { AppError } from '../contract/errors.ts'
 import { keyName } from '../contract/principal.ts'
 import { commandName } from './terminal/command-name.ts'
@@ -53,12 +54,10 @@ export async function newKey({ made, takenNames, groups }: KeyPlace, flags: NewK
   if (faults.length > 0) throw new AppError('invalid-request', faults.join('\n'))
   const key = await made.add({
     scopes: scope.filter(isScope),
-    ...(name !== undefined && { name }),
+    ...given({ name, group, expiresAt }),
     ...(models !== undefined && { models: [...models] }),
     ...(tools !== undefined && { tools: [...tools] }),
     ...Object.fromEntries(limits),
-    ...(group !== undefined && { group }),
-    ...(expiresAt !== undefined && { expiresAt }),
   })
   console.log(key)
   console.error('This key is shown only once; only its hash is stored. Servers that ask for keys accept it immediately.')

@@ -1,3 +1,4 @@
+import { given } from '../base/json.ts'
 import type { ConfiguredModel } from '../config/models.ts'
 import type { LlamaModelConfig, LlamaServerModelConfig } from '../config/schema.ts'
 import { refuseWithAdapters } from '../config/sections/reserved-arguments.ts'
@@ -47,8 +48,7 @@ export function applySettings(config: ConfiguredModel, settings: LoadSettings, f
   const changed = {
     ...withVision(config, vision),
     ...plain,
-    ...(files.chatTemplate !== undefined && { chatTemplate: files.chatTemplate }),
-    ...(files.adapters !== undefined && { adapters: files.adapters }),
+    ...given({ chatTemplate: files.chatTemplate, adapters: files.adapters }),
   } as ConfiguredModel
   refuseQuantizedValues(changed)
   refuseArguments(changed)
@@ -78,14 +78,10 @@ export function settingsOf(config: ConfiguredModel): LoadSettings {
   const speculation = speculationOf(config)
   return {
     slots,
-    ...(contextLength !== undefined && { contextLength }),
-    ...(gpuLayers !== undefined && { gpuLayers }),
+    ...given({ contextLength, gpuLayers, cacheTypeK, cacheTypeV, speculation }),
     ...(flashAttention !== 'auto' && { flashAttention }),
-    ...(cacheTypeK !== undefined && { cacheTypeK }),
-    ...(cacheTypeV !== undefined && { cacheTypeV }),
     ...(drafting !== undefined && { draftModel: nameOf(drafting) }),
     ...(config.engine === 'llama' && config.batchSize !== undefined && { batchSize: config.batchSize }),
-    ...(speculation !== undefined && { speculation }),
     ...(config.adapters !== undefined && { adapters: config.adapters.map(({ name, scale }) => ({ name, scale })) }),
   }
 }

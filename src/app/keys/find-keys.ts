@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { given } from '../../base/json.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import { AppError } from '../../contract/errors.ts'
 import { type ApiKey, allScopes } from '../../contract/principal.ts'
@@ -99,11 +100,7 @@ function toApiKey(stored: StoredKey, { keyLimits, keyGroups = {} }: ServerSettin
   return {
     hash,
     scopes: new Set(['public', ...scopes]),
-    ...(name !== undefined && { name }),
-    ...(models !== undefined && { models }),
-    ...(tools !== undefined && { tools }),
-    ...(limits !== undefined && { limits }),
-    ...(group !== undefined && { group }),
+    ...given({ name, models, tools, limits, group }),
     ...(expiresAt !== undefined && { expiresAtMs: Date.parse(expiresAt) }),
   }
 }

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { given } from '../../base/json.ts'
 import type { StoppedRun } from '../../core/cancel/cancellations.ts'
 import { keepLines, LineRing } from './log-lines.ts'
 import { prettyDestination } from './pretty-log.ts'
@@ -58,12 +59,8 @@ export function createStopLog(log: Logger) {
     const entry = {
       generationId: id,
       key: owner,
-      ...(model !== undefined && { model }),
+      ...given({ model, by, limit, cancelId, sessionId }),
       reason,
-      ...(by !== undefined && { by }),
-      ...(limit !== undefined && { limit }),
-      ...(cancelId !== undefined && { cancelId }),
-      ...(sessionId !== undefined && { sessionId }),
       afterMs: Math.round(afterMs),
       endedMs: Math.round(endedMs),
       lateTokens: tokensAfterCancel,

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { given } from '../../base/json.ts'
 import { fileReason } from '../../canonical/failure-reason.ts'
 import type { LlamaModelConfig } from '../../config/schema.ts'
 import { formatSettingsOf } from '../../config/sections/format-schema.ts'
@@ -55,8 +56,7 @@ export function createLlama(
       const template = await findTemplate()
       const plan = {
         ...(await planOf(config, { files, home })),
-        ...(template !== undefined && { template }),
-        ...(enginePath !== undefined && { enginePath }),
+        ...given({ template, enginePath }),
         ...(isRead && { sensesPath }),
       }
       const context = plan.contextLength === undefined ? await defaultContext(plan, sharing.room()) : undefined
@@ -86,16 +86,9 @@ async function planOf(
     slots,
     flashAttention,
     stopWithinMs,
-    ...(speculation !== undefined && { speculation }),
+    ...given({ speculation, contextLength, threads, batchSize, gpuLayers, rope, cacheTypeK, cacheTypeV }),
     ...(prefixCache !== 'off' && { prefixCache: keptPrefixes(prefixCache, prefixFolder(home, id)) }),
-    ...(contextLength !== undefined && { contextLength }),
-    ...(threads !== undefined && { threads }),
-    ...(batchSize !== undefined && { batchSize }),
-    ...(gpuLayers !== undefined && { gpuLayers }),
     ...placementOf(config),
-    ...(rope !== undefined && { rope }),
-    ...(cacheTypeK !== undefined && { cacheTypeK }),
-    ...(cacheTypeV !== undefined && { cacheTypeV }),
     ...formatSettingsOf(config),
     ...(chatTemplate !== undefined && { chatTemplate: await readTemplate(chatTemplate) }),
   }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { given } from '../../base/json.ts'
 import type { LlamaServerModelConfig } from '../../config/schema.ts'
 import { formatSettingsOf } from '../../config/sections/format-schema.ts'
 import type { Engine } from '../../contract/engine.ts'
@@ -101,12 +102,7 @@ function planOf(config: LlamaServerModelConfig, files: ModelFiles): Omit<ServerP
     slots,
     flashAttention,
     extraArguments: args,
-    ...(threads !== undefined && { threads }),
-    ...(gpuLayers !== undefined && { gpuLayers }),
+    ...given({ threads, gpuLayers, cacheTypeK, cacheTypeV, speculation, chatTemplatePath: chatTemplate }),
     ...placementOf(config),
-    ...(cacheTypeK !== undefined && { cacheTypeK }),
-    ...(cacheTypeV !== undefined && { cacheTypeV }),
-    ...(speculation !== undefined && { speculation }),
-    ...(chatTemplate !== undefined && { chatTemplatePath: chatTemplate }),
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { given } from '../../base/json.ts'
 import { versionsOf } from '../../config/entries.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
@@ -95,11 +96,10 @@ export function createModel(config: ConfiguredModel, factory: ModelFactory): Reg
       return waits.file
     },
     engine,
-    ...(follow !== undefined && { follow }),
+    ...given({ follow, resident }),
     limits: limitsOf(factory.limits, config.limits),
     ...othersOf(config),
     scheduler: resident?.gate(scheduler) ?? scheduler,
-    ...(resident !== undefined && { resident }),
   }
 }
 
@@ -109,10 +109,7 @@ export function othersOf(config: ConfiguredModel): Pick<ServedModel, 'chat' | 'f
   const versions = versionsOf(config)
   const chat = chatDefaultsOf(config.chat)
   return {
-    ...(chat !== undefined && { chat }),
-    ...(fallback !== undefined && { fallback }),
-    ...(versions !== undefined && { versions }),
-    ...(mirror !== undefined && { mirror }),
+    ...given({ chat, fallback, versions, mirror }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { given } from '../../base/json.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { RemoteModelConfig } from '../../config/schema.ts'
 import { formatSettingsOf } from '../../config/sections/format-schema.ts'
@@ -39,11 +40,11 @@ type RemoteModel = {
 }
 
 /** The engine of a remote model. Throws `invalid-request`, as `follow` does, for an API key that is not in the environment. */
-export function createRemote(config: RemoteModelConfig, given: Surroundings): RemoteModel {
-  const { log, env = process.env } = given
+export function createRemote(config: RemoteModelConfig, surroundings: Surroundings): RemoteModel {
+  const { log, env = process.env } = surroundings
   const source = new ReplaceableSource(createEndpointSource(config, { log, env }))
   return {
-    engine: createEngine(config, source, given),
+    engine: createEngine(config, source, surroundings),
     follow: (changed) => {
       const next = createEndpointSource(changed, { log, env })
       return () => source.replace(next)
@@ -66,28 +67,18 @@ function createEngine(
     drainMs: config.drainMs,
     holdMs: config.whenEmpty.holdMs,
     router: config.router,
-    ...(config.objectives !== undefined && { objectives: config.objectives }),
-    ...(hash !== undefined && { hash }),
+    ...given({ objectives: config.objectives, hash, checkNews, ejectionNews, stallMs, observer, converter }),
+    ...given({ services: config.services, upstreamModel, addsBos, contextLength, sampling: defaults }),
     ...(drains !== undefined && { drains: drains.of(id) }),
-    ...(checkNews !== undefined && { checkNews }),
-    ...(ejectionNews !== undefined && { ejectionNews }),
     ...(config.warmUp !== 'off' && { warmUp: config.warmUp }),
     connections: slots,
-    ...(stallMs !== undefined && { stallMs }),
     log,
     affinity: config.affinity,
-    ...(observer !== undefined && { observer }),
-    ...(converter !== undefined && { converter }),
     probesAbilities: config.probe,
-    ...(config.services !== undefined && { services: config.services }),
     ...(server !== 'auto' && { profile: server }),
     ...(protocol !== 'auto' && { protocol }),
-    ...(upstreamModel !== undefined && { upstreamModel }),
     ...(protocol === 'completions' && { readTemplate: () => readTemplate(chatTemplate, findTemplate) }),
-    ...(addsBos !== undefined && { addsBos }),
-    ...(contextLength !== undefined && { contextLength }),
     ...formatSettingsOf(config),
-    ...(defaults !== undefined && { sampling: defaults }),
   })
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { given } from '../../base/json.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import type { Engine, MemoryNeed } from '../../contract/engine.ts'
@@ -117,11 +118,7 @@ function planOf(plan: MemoryPlan): LoadPlan {
     slots,
     flashAttention: plan.flashAttention !== false,
     processBytes: binary === undefined ? workerBytes : serverBytes,
-    ...(contextLength !== undefined && { contextLength }),
-    ...(batchSize !== undefined && { batchSize }),
-    ...(cacheTypeK !== undefined && { cacheTypeK }),
-    ...(cacheTypeV !== undefined && { cacheTypeV }),
-    ...(draft !== undefined && { draft }),
+    ...given({ contextLength, batchSize, cacheTypeK, cacheTypeV, draft }),
     ...(speculation?.type === 'mtp' && { headTokens: speculation.maxTokens }),
     ...(typeof prefixCache?.memoryBytes === 'number' && { prefixBytes: prefixCache.memoryBytes }),
     otherPaths: [...(mmprojPath === undefined ? [] : [mmprojPath]), ...adapters.map(({ path }) => path)],

@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { LoadEstimate, ModelFileFacts, ModelFiles } from '../../contract/server/model-file.ts'
@@ -106,11 +107,9 @@ async function describeFile(
     const contextLength = config.contextLength ?? (await expectedContext(config, { modelPath: path }, room))?.contextLength
     return {
       ...described,
-      ...(contextLength !== undefined && { contextLength }),
+      ...given({ contextLength, quantization, sha256: checksum }),
       sizeBytes: await weightsOf(path),
       modifiedAtMs,
-      ...(quantization !== undefined && { quantization }),
-      ...(checksum !== undefined && { sha256: checksum }),
     }
   } catch {
     return undefined

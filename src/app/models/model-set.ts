@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import type { EngineFacts, ModelKind } from '../../contract/engine.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
@@ -171,16 +172,9 @@ export class ModelSet {
       isRequired: this.#requirementOf(model),
       createdAtMs,
       state: engine.state,
-      ...(standIn !== undefined && { standIn }),
-      ...(contextLength !== undefined && { contextLength }),
-      ...(ownedBy !== undefined && { ownedBy }),
-      ...(kind !== undefined && { kind }),
-      ...(modalities !== undefined && { modalities }),
-      ...(mediaProblem !== undefined && { mediaProblem }),
-      ...(runsOn !== undefined && { runsOn }),
+      ...given({ standIn, contextLength, ownedBy, kind, modalities, mediaProblem, runsOn }),
       ...(services !== undefined && { services: [...services.kinds] }),
-      ...(servers !== undefined && { servers }),
-      ...(model.versions !== undefined && { versions: model.versions }),
+      ...given({ servers, versions: model.versions }),
     }
   }
 

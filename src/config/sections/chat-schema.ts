@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { given } from '../../base/json.ts'
 import { variablesOfReasoning, variablesOfRequests } from '../../canonical/own-variables.ts'
 import type { ChatDefaults } from '../../contract/served-model.ts'
 import { optionalFlag } from './value-types.ts'
@@ -44,9 +45,7 @@ export function chatDefaultsOf(chat: z.output<typeof chatDefaults> | undefined):
   const { thinking, effort, preserveThinking, variables: open, forcedVariables } = chat
   return {
     reasoning: {
-      ...(thinking !== undefined && { enabled: thinking }),
-      ...(effort !== undefined && { effort }),
-      ...(preserveThinking !== undefined && { preserve: preserveThinking }),
+      ...given({ enabled: thinking, effort, preserve: preserveThinking }),
     },
     variables: open,
     forcedVariables,

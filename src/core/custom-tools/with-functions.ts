@@ -1,4 +1,5 @@
 import { type Emit, inTurn } from '../../base/emit.ts'
+import { given } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EventOf, GenerationEvent } from '../../contract/event.ts'
 import { type CanonicalPath, field, fillFields } from '../../contract/field.ts'
@@ -76,9 +77,7 @@ function restorePlaces(error: unknown, tools: readonly Tool[]): unknown {
   if (message === error.template && (at === undefined || placeIn(tools, at) === at)) return error
   return new AppError(error.code, message, {
     ...(at !== undefined && { at: placeIn(tools, at) }),
-    ...(param !== undefined && { param }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(overflow !== undefined && { overflow }),
+    ...given({ param, retryAfterMs, overflow }),
     cause: error,
   })
 }

@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
 import { type CanonicalPath, field, fillFields } from '../../contract/field.ts'
 
@@ -16,10 +17,7 @@ export function withCallersPlaces(error: unknown, added: number): unknown {
   if (at === undefined && message === error.template) return error
   return new AppError(error.code, message, {
     ...(at !== undefined && { at: placeOf(at, added) }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(overflow !== undefined && { overflow }),
-    ...(exceeded !== undefined && { exceeded }),
-    ...(keepsOutput !== undefined && { keepsOutput }),
+    ...given({ retryAfterMs, overflow, exceeded, keepsOutput }),
     stopsRun,
     cause: error,
   })

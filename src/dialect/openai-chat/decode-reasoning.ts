@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import type { ReasoningOptions } from '../../contract/request.ts'
 import { budgetMessageSpellings, budgetSpellings } from '../openai/common-fields.ts'
 import { mentions, type NamesIn } from '../openai/mentions.ts'
@@ -37,9 +38,7 @@ export function decodeReasoning(wire: ReasoningWire): DecodedReasoning {
   const preserve = wire.preserve_thinking ?? undefined
   return {
     reasoning: {
-      ...(enabled !== undefined && { enabled }),
-      ...(effort !== undefined && { effort }),
-      ...(budgetTokens !== undefined && { budgetTokens }),
+      ...given({ enabled, effort, budgetTokens }),
       ...(budgetTokens !== undefined && budgetMessage !== '' && { budgetMessage }),
       ...(preserve !== undefined && { preserve }),
     },

@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import { pickSpelling } from '../openai/spelling.ts'
@@ -63,10 +64,7 @@ export function withSampling(
 ): WireResponse {
   return {
     ...head,
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { top_p: topP }),
-    ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
-    ...(frequencyPenalty !== undefined && { frequency_penalty: frequencyPenalty }),
+    ...given({ temperature, top_p: topP, presence_penalty: presencePenalty, frequency_penalty: frequencyPenalty }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import { preview } from '../wire/preview.ts'
@@ -48,7 +49,7 @@ export function decodeSampling(wire: PlainWire & RareWire): Sampling {
 
 function decodePlain(wire: PlainWire): Sampling {
   const seed = pickSpelling(wire, ['seed', 'sampler_seed'])
-  return withoutUndefined({
+  return given({
     temperature: decodeTemperature(wire),
     topP: wire.top_p ?? undefined,
     // Engines take 32 bits; the shift keeps the low bits of any safe integer, including a negative one.
@@ -60,7 +61,7 @@ function decodePlain(wire: PlainWire): Sampling {
 
 function decodeRare(wire: RareWire, order: SamplerOrder | undefined): Sampling {
   const allowed = pickSpelling(wire, ['allowed_tokens', 'allowed_token_ids'])
-  return withoutUndefined({
+  return given({
     topK: wire.top_k === -1 ? 0 : (wire.top_k ?? undefined),
     minP: wire.min_p ?? undefined,
     repetitionPenalty: pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']),
@@ -148,7 +149,7 @@ function decodeDynamic(wire: RareWire): { temperature?: number; dynamicTemperatu
     const message = `the bounds of the temperature are ${low} and ${high}: the lower one must be below the other (each is 1 unless it is sent)`
     throw new AppError('invalid-request', message, { param: bounds.low?.name ?? bounds.high?.name ?? 'min_temp' })
   }
-  return { temperature: (low + high) / 2, dynamicTemperature: withoutUndefined({ range: (high - low) / 2, exponent }) }
+  return { temperature: (low + high) / 2, dynamicTemperature: given({ range: (high - low) / 2, exponent }) }
 }
 
 function decodeTemperature(wire: PlainWire): number | undefined {
@@ -170,8 +171,8 @@ function decodeTemperature(wire: PlainWire): number | undefined {
 function decodeLogitBias(wire: RareWire): Sampling['logitBias'] {
   const bans = pickSpelled(wire, ['banned_tokens', 'custom_token_bans'])
   if (bans === undefined && (wire.logit_bias ?? undefined) === undefined) return undefined
-  const given = Array.isArray(wire.logit_bias) ? wire.logit_bias : Object.entries(wire.logit_bias ?? {})
-  const bias = new Map(given.map(([token, value]) => [Number(token), value === false ? bannedBias : value]))
+  const sent = Array.isArray(wire.logit_bias) ? wire.logit_bias : Object.entries(wire.logit_bias ?? {})
+  const bias = new Map(sent.map(([token, value]) => [Number(token), value === false ? bannedBias : value]))
   for (const token of bans === undefined ? [] : readTokens(bans.value)) {
     const other = bias.get(token)
     if (other !== undefined && other !== bannedBias) {
@@ -234,12 +235,6 @@ function badBreakers(breakers: string, cause?: unknown): AppError {
 
 /** Undefined if all members are. */
 function someOf<T extends object>(record: T): { [K in keyof T]?: Exclude<T[K], undefined> } | undefined {
-  const given = withoutUndefined(record)
-  return Object.keys(given).length === 0 ? undefined : given
-}
-
-function withoutUndefined<T extends object>(record: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const given: Partial<T> = {}
-  for (const name in record) if (record[name] !== undefined) given[name] = record[name]
-  return given as { [K in keyof T]?: Exclude<T[K], undefined> }
+  const members = given(record)
+  return Object.keys(members).length === 0 ? undefined : members
 }

@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import type { EngineFacts } from '../../contract/engine.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import type { CacheType, LoadSettings } from '../../contract/server/lifecycle.ts'
@@ -23,9 +24,7 @@ export function encodeModelCard(entry: ModelEntry, facts: ModelFacts, settings: 
       max_batch_size: slots,
       ...(contextLength !== undefined && { cache_size: contextLength * slots }),
       ...((cacheTypeK ?? cacheTypeV) !== undefined && { cache_mode: cacheMode(cacheTypeK, cacheTypeV) }),
-      ...(batchSize !== undefined && { chunk_size: batchSize }),
-      ...(templateName !== undefined && { prompt_template: templateName }),
-      ...(chatTemplate !== undefined && { prompt_template_content: chatTemplate }),
+      ...given({ chunk_size: batchSize, prompt_template: templateName, prompt_template_content: chatTemplate }),
       ...(modalities !== undefined && { use_vision: modalities.image }),
       // Also a card, with nothing more known about it.
       ...(draftModel !== undefined && {

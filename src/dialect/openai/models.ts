@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import type { EngineState, ServerReport } from '../../contract/engine.ts'
 import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
@@ -51,14 +52,10 @@ export function encodeModel(entry: ModelEntry): Model {
     object: 'model',
     created: Math.floor(createdAtMs / 1000),
     owned_by: ownedBy ?? 'dragoman',
-    ...(contextLength !== undefined && { context_length: contextLength }),
-    ...(kind !== undefined && { kind }),
-    ...(longest !== undefined && { max_context_length: longest }),
-    ...(trainedContextLength !== undefined && { native_context_length: trainedContextLength }),
-    ...(quantization !== undefined && { quant: quantization }),
+    ...given({ context_length: contextLength, kind, max_context_length: longest }),
+    ...given({ native_context_length: trainedContextLength, quant: quantization }),
     ...(modalities !== undefined && { architecture: { input_modalities: inputsOf(modalities), output_modalities: ['text'] } }),
-    ...(mediaProblem !== undefined && { media_problem: mediaProblem }),
-    ...(runsOn !== undefined && { runs_on: runsOn }),
+    ...given({ media_problem: mediaProblem, runs_on: runsOn }),
     ...(services !== undefined && { services: [...services] }),
     state: state.type,
     loaded: state.type === 'ready',
@@ -98,8 +95,7 @@ function encodeServer({ host, state, lastFailure, activeRequests, outstandingTok
     outstanding_tokens: outstandingTokens,
     ...(found !== undefined && {
       kind: found.kind,
-      ...(found.protocol !== undefined && { protocol: found.protocol }),
-      ...(found.version !== undefined && { version: found.version }),
+      ...given({ protocol: found.protocol, version: found.version }),
       model: found.model,
       ...(found.contextLength !== undefined && { context_length: found.contextLength }),
       abilities: found.abilities,
@@ -140,11 +136,7 @@ type Facts = Partial<
 export function routerMeta(contextLength: number | undefined, file: Facts | undefined) {
   const { trainedContextLength, embeddingLength, parameterCount, sizeBytes, quantization } = file ?? {}
   return {
-    ...(contextLength !== undefined && { n_ctx: contextLength }),
-    ...(trainedContextLength !== undefined && { n_ctx_train: trainedContextLength }),
-    ...(embeddingLength !== undefined && { n_embd: embeddingLength }),
-    ...(parameterCount !== undefined && { n_params: parameterCount }),
-    ...(sizeBytes !== undefined && { size: sizeBytes }),
-    ...(quantization !== undefined && { ftype: quantization }),
+    ...given({ n_ctx: contextLength, n_ctx_train: trainedContextLength, n_embd: embeddingLength, n_params: parameterCount }),
+    ...given({ size: sizeBytes, ftype: quantization }),
   }
 }

@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import type { FilePlan, LoadEstimate } from '../../contract/server/model-file.ts'
 import type { WireLoadEstimate, WireModelFile } from './replies.ts'
 
@@ -14,11 +15,8 @@ export function encodeEstimate(model: string, plan: LoadEstimate): WireLoadEstim
     source: plan.source,
     size_bytes: plan.sizeBytes,
     slots: plan.slots,
-    ...(contextLength !== undefined && { context_length: contextLength }),
-    ...(trainedContextLength !== undefined && { max_context_length: trainedContextLength }),
-    ...(bytes !== undefined && { memory_bytes: bytes }),
-    ...(gpuBytes !== undefined && { gpu_bytes: gpuBytes }),
-    ...(layerCount !== undefined && { layers: layerCount }),
+    ...given({ context_length: contextLength, max_context_length: trainedContextLength, memory_bytes: bytes }),
+    ...given({ gpu_bytes: gpuBytes, layers: layerCount }),
     budget_bytes: plan.budgetBytes,
     longest: plan.longest.map((fit) => ({ slots: fit.slots, context_length: fit.contextLength })),
   }

@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import { placeOfChange } from '../../canonical/place-of-change.ts'
 import type { RequestSnapshot, RequestState } from '../../contract/server/activity.ts'
 import type { PromptChange, Timings, Usage } from '../../contract/usage.ts'
@@ -16,11 +17,7 @@ export function encodeRequest(request: RequestSnapshot, readable: (message: stri
     route,
     ...encodeState(state),
     started_at_ms: startedAtMs,
-    ...(session !== undefined && { session_id: session }),
-    ...(batch !== undefined && { batch_id: batch }),
-    ...(endedAtMs !== undefined && { ended_at_ms: endedAtMs }),
-    ...(model !== undefined && { model }),
-    ...(requestedModel !== undefined && { requested_model: requestedModel }),
+    ...given({ session_id: session, batch_id: batch, ended_at_ms: endedAtMs, model, requested_model: requestedModel }),
     ...(usage !== undefined && encodeUsage(usage)),
     ...(timings !== undefined && { timings: encodeTimings(timings) }),
     ...(finishReasons !== undefined && { finish_reasons: finishReasons }),
@@ -33,8 +30,7 @@ export function encodeRequest(request: RequestSnapshot, readable: (message: stri
       attempts: attempts.map(({ server, outcome, error: why, firstChunkMs, isCacheHit }) => ({
         server,
         outcome,
-        ...(why !== undefined && { error: why }),
-        ...(firstChunkMs !== undefined && { first_chunk_ms: firstChunkMs }),
+        ...given({ error: why, first_chunk_ms: firstChunkMs }),
         ...(isCacheHit === true && { cache_hit: true }),
       })),
     }),

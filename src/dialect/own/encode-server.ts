@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import type { Device, ServerReport } from '../../contract/engine.ts'
 import type { ResidencyStatus } from '../../contract/residency.ts'
 import type { SchedulerLoad } from '../../contract/scheduler.ts'
@@ -68,13 +69,9 @@ function encodeModel(model: ShownModel): WireModel {
     running: load.busy,
     waiting: load.queued,
     abilities,
-    ...(contextLength !== undefined && { context_length: contextLength }),
-    ...(trainedContextLength !== undefined && { native_context_length: trainedContextLength }),
-    ...(engine !== undefined && { engine }),
-    ...(runsOn !== undefined && { runs_on: runsOn }),
+    ...given({ context_length: contextLength, native_context_length: trainedContextLength, engine, runs_on: runsOn }),
     ...(isAdded === true && { added: true }),
-    ...(quantization !== undefined && { quantization }),
-    ...(fileBytes !== undefined && { file_bytes: fileBytes }),
+    ...given({ quantization, file_bytes: fileBytes }),
     ...(resident !== undefined && {
       memory_bytes: resident.bytes,
       residency: resident.state,
@@ -91,12 +88,10 @@ function encodeReplica(server: ServerReport): WireReplica {
     state: underscored(state),
     running: activeRequests,
     outstanding_tokens: outstandingTokens,
-    ...(source !== undefined && { source }),
-    ...(lastFailure !== undefined && { last_failure: lastFailure }),
+    ...given({ source, last_failure: lastFailure }),
     ...(found !== undefined && {
       kind: found.kind,
-      ...(found.version !== undefined && { version: found.version }),
-      ...(found.contextLength !== undefined && { context_length: found.contextLength }),
+      ...given({ version: found.version, context_length: found.contextLength }),
     }),
   }
 }

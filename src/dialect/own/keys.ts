@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { given } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
 import { keyName } from '../../contract/principal.ts'
 import type { KeyLimits } from '../../contract/quota.ts'
@@ -100,13 +101,9 @@ export function encodeKey(key: ListedKey): WireKey {
     ...(name !== undefined && { name }),
     source,
     scopes,
-    ...(models !== undefined && { models }),
-    ...(tools !== undefined && { tools }),
+    ...given({ models, tools }),
     ...encodeLimits(key),
-    ...(group !== undefined && { group }),
-    ...(key.expiresAt !== undefined && { expires_at: key.expiresAt }),
-    ...(key.createdAt !== undefined && { created_at: key.createdAt }),
-    ...(key.lastUsedAt !== undefined && { last_used_at: key.lastUsedAt }),
-    ...(key.madeBy !== undefined && { made_by: key.madeBy }),
+    ...given({ group, expires_at: key.expiresAt, created_at: key.createdAt, last_used_at: key.lastUsedAt }),
+    ...given({ made_by: key.madeBy }),
   }
 }

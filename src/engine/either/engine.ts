@@ -1,3 +1,4 @@
+import { given } from '../../base/json.ts'
 import { orAborted } from '../../base/time-limit.ts'
 import type { Admit, Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -74,9 +75,7 @@ export class EitherEngine implements Engine {
     const modalities = this.state.type === 'ready' ? loaded : expected
     return {
       ...facts,
-      ...(modalities !== undefined && { modalities }),
-      ...(mediaProblem !== undefined && { mediaProblem }),
-      ...(runsOn !== undefined && { runsOn }),
+      ...given({ modalities, mediaProblem, runsOn }),
     }
   }
 

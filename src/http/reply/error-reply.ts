@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { given } from '../../base/json.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
 import { formatPath } from '../../contract/field.ts'
@@ -50,10 +51,7 @@ export function shownTo(principal: Principal | undefined, error: AppError): AppE
   if (shown === error.template) return error
   const { code, param, at, retryAfterMs, overflow } = error
   return new AppError(code, shown, {
-    ...(param !== undefined && { param }),
-    ...(at !== undefined && { at }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(overflow !== undefined && { overflow }),
+    ...given({ param, at, retryAfterMs, overflow }),
     cause: error,
   })
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { given } from '../../../base/json.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { readSource } from '../../../dialect/ollama/names.ts'
 import { encodeEstimate, encodeModelFile } from '../../../dialect/own/encode-model-file.ts'
@@ -15,9 +16,7 @@ export function addModelFileRoutes(app: FastifyInstance, { models, modelFiles, l
       const { model, context_length: contextLength, slots, gpu_layers: gpuLayers } = decodeModelFile(request.query)
       const { id } = await models.find(model, callerOf(request))
       const plan = await modelFiles.plan(id, {
-        ...(contextLength !== undefined && { contextLength }),
-        ...(slots !== undefined && { slots }),
-        ...(gpuLayers !== undefined && { gpuLayers }),
+        ...given({ contextLength, slots, gpuLayers }),
       })
       if (plan === undefined) throw new AppError('not-found', `model '${id}' has no file on this machine`)
       return encodeModelFile(id, plan)
