@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import { outputLimits } from '../openai/decode-common.ts'
-import { pickSpelling } from '../openai/spelling.ts'
+import { pickSpelling, spellingsOf } from '../openai/spelling.ts'
 import { type DecodedCompletion, decodeCompletion } from '../openai-completions/decode.ts'
 import { completionRequestSchema } from '../openai-completions/schema.ts'
 import { spellings } from '../wire/field-table.ts'
@@ -72,7 +71,7 @@ export function decodeKobold(body: unknown, id: string): Pick<DecodedCompletion,
       logprobs: top === true ? topLogprobs : top === 0 || top === false ? undefined : top,
       n_probs: undefined,
       prompt: `${wire.memory ?? ''}${wire.prompt ?? ''}`,
-      ...(outputLimits.every((name) => given[name] === undefined) && { max_length: defaultLength }),
+      ...(spellingsOf.limit.every((name) => given[name] === undefined) && { max_length: defaultLength }),
       ...(wire.singleline === true && { stop_sequence: [given.stop_sequence ?? []].flat().concat('\n') }),
       ...(wire.use_default_badwordsids === true && { ignore_eos: true }),
       ...(wire.render_special === true && { skip_special_tokens: false }),

@@ -2,12 +2,12 @@ import type { DecodedCall } from '../../contract/dialect.ts'
 import { type Prompt, plainRequest } from '../../contract/request.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import type { CommonWire } from '../openai/common-schema.ts'
-import { decodeCommon, outputLimits } from '../openai/decode-common.ts'
+import { decodeCommon } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
-import { pickSpelling } from '../openai/spelling.ts'
+import { pickSpelling, spellingsOf } from '../openai/spelling.ts'
 import { decodeProgress } from '../openai/times/running-fields.ts'
 import { type FieldNames, nameField } from '../wire/field-names.ts'
 import { indexFields } from '../wire/field-table.ts'
@@ -80,7 +80,7 @@ function decodeShared(wire: CompletionWire | InfillWire, { id, prompts, names, .
     requests: [first, ...rest],
     stream: wire.stream ?? false,
     timingsPerToken: wire.timings_per_token === true,
-    onlyReads: pickSpelling(wire, outputLimits) === 0,
+    onlyReads: pickSpelling(wire, spellingsOf.limit) === 0,
     prompts: prompts.map((prompt) => (prompt.type === 'text' ? prompt.text : prompt.type === 'infill' ? prompt.prefix : '')),
     responseFields: wire.response_fields ?? undefined,
     nameOf: (path) => {
@@ -92,7 +92,7 @@ function decodeShared(wire: CompletionWire | InfillWire, { id, prompts, names, .
 
 /** The body with the types of OpenAI's protocols. */
 function toCommon(wire: CompletionWire | InfillWire): CommonWire {
-  const limits = Object.fromEntries(outputLimits.flatMap((name) => (wire[name] === 0 ? [[name, 1]] : [])))
+  const limits = Object.fromEntries(spellingsOf.limit.flatMap((name) => (wire[name] === 0 ? [[name, 1]] : [])))
   return { ...wire, ...limits } as CommonWire
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import { stopSpellings } from '../openai/spelling.ts'
+import { spellingsOf } from '../openai/spelling.ts'
 import { type Field, refused, refuseValue } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
@@ -57,5 +57,5 @@ function requireUsage({ stream, stream_options: options }: Record<string, unknow
 
 /** MLC-LLM ignores stop sequences together with the end of a turn. */
 function withoutStops(body: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(body).filter(([key]) => !stopSpellings.some((name) => name === key)))
+  return Object.fromEntries(Object.entries(body).filter(([key]) => !spellingsOf.stop.some((name) => name === key)))
 }

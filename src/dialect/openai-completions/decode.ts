@@ -2,13 +2,13 @@ import type { DecodedCall } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
 import { type Prompt, plainRequest } from '../../contract/request.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
-import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode-common.ts'
+import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { refusePromptLogprobsInStream } from '../openai/logprobs/prompt-logprobs.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
-import { pickSpelling } from '../openai/spelling.ts'
+import { pickSpelling, spellingsOf } from '../openai/spelling.ts'
 import { decodeProgress } from '../openai/times/running-fields.ts'
 import { nameField } from '../wire/field-names.ts'
 import { indexFields } from '../wire/field-table.ts'
@@ -59,7 +59,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     ...decodeServerFields(wire, 'text'),
     ...decodeProgress(wire),
     ...(wire.skip_special_tokens === false && { showsSpecialTokens: true as const }),
-    ...(pickSpelling(wire, outputLimits) === undefined && { isMaxOutputAssumed: true as const }),
+    ...(pickSpelling(wire, spellingsOf.limit) === undefined && { isMaxOutputAssumed: true as const }),
     output: output.constraint,
     ...(logprobs !== undefined && { logprobs: { top: logprobs } }),
     ...((echoesTokens || promptTop !== undefined) && {
@@ -144,7 +144,7 @@ function decodePrompt(prompt: string | number | readonly number[]): Prompt {
 /** Whether `echo` needs the prompt's tokens: for log-probabilities, for a prompt of token ids, or with no output to generate. */
 function needsPromptTokens(wire: CompletionWire, prompts: readonly Prompt[]): boolean {
   const { echo } = wire
-  const zero = outputLimits.find((name) => wire[name] === 0)
+  const zero = spellingsOf.limit.find((name) => wire[name] === 0)
   if (echo !== true) {
     if (zero === undefined) return false
     const message = `${zero}: expected an integer of at least 1; 0 requires echo true, for a reply with the prompt only`

@@ -1,14 +1,14 @@
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest, JsonObject, ReasoningOptions } from '../../contract/request.ts'
 import { budgetMessageSpellings, budgetSpellings } from '../openai/common-fields.ts'
-import { decodeAdapter, decodeLimit, decodeStop, outputLimits, outputMinima } from '../openai/decode-common.ts'
+import { decodeAdapter, decodeLimit, decodeStop } from '../openai/decode-common.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
-import { isSame, pickSpelled, pickSpelling } from '../openai/spelling.ts'
+import { isSame, pickSpelled, pickSpelling, spellingsOf } from '../openai/spelling.ts'
 import type { ResponseWire } from './schema.ts'
 
 /** The names of the output limit, this protocol's first. */
-export const responseLimits = ['max_output_tokens', ...outputLimits] as const
+export const responseLimits = ['max_output_tokens', ...spellingsOf.limit] as const
 
 /** The effort `none` switches thinking off. */
 export function decodeReasoning(wire: ResponseWire): ReasoningOptions {
@@ -88,7 +88,7 @@ export function decodeLimits(
   wire: ResponseWire,
 ): Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens' | 'stop' | 'ignoreEos' | 'adapter'> {
   const maximum = limitOf(wire)
-  const minimum = pickSpelled(wire, outputMinima)
+  const minimum = pickSpelled(wire, spellingsOf.minimum)
   if (minimum !== undefined && maximum !== undefined && minimum.value > maximum) {
     const { name, value } = minimum
     const message = `${name} ${value} is more than the limit on the output, which is ${maximum}: lower it, or raise max_output_tokens`

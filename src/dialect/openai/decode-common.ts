@@ -2,18 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import type { CommonWire } from './common-schema.ts'
 import { decodeSampling } from './decode-sampling.ts'
-import { pickSpelled, pickSpelling, stopSpellings } from './spelling.ts'
-
-export const outputLimits = [
-  'max_completion_tokens',
-  'max_tokens',
-  'max_length',
-  'max_new_tokens',
-  'max_output_tokens',
-  'n_predict',
-  'num_predict',
-] as const
-export const outputMinima = ['min_tokens', 'min_length', 'min_new_tokens'] as const
+import { pickSpelled, pickSpelling, spellingsOf } from './spelling.ts'
 
 type Common = Pick<
   GenerationRequest,
@@ -25,7 +14,7 @@ type Common = Pick<
  * it has one.
  */
 export function decodeCommon(wire: CommonWire, assumedLimit?: number): Common {
-  const maxOutputTokens = decodeLimit(pickSpelling(wire, outputLimits) ?? assumedLimit)
+  const maxOutputTokens = decodeLimit(pickSpelling(wire, spellingsOf.limit) ?? assumedLimit)
   const minOutputTokens = decodeMinimum(wire, maxOutputTokens)
   return {
     model: wire.model,
@@ -34,7 +23,7 @@ export function decodeCommon(wire: CommonWire, assumedLimit?: number): Common {
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(minOutputTokens > 0 && { minOutputTokens }),
     stop: decodeStop(wire),
-    ignoreEos: pickSpelling(wire, ['ignore_eos', 'ban_eos_token']) ?? false,
+    ignoreEos: pickSpelling(wire, spellingsOf.ignoreEos) ?? false,
     ...decodeAdapter(wire),
   }
 }
@@ -47,7 +36,7 @@ export function decodeAdapter({ use_adapter: wanted }: Pick<CommonWire, 'use_ada
 }
 
 function decodeMinimum(wire: CommonWire, maxOutputTokens: number | undefined): number {
-  const minimum = pickSpelled(wire, outputMinima)
+  const minimum = pickSpelled(wire, spellingsOf.minimum)
   if (minimum === undefined) return 0
   const { name, value } = minimum
   if (maxOutputTokens === undefined || value <= maxOutputTokens) return value
@@ -73,8 +62,8 @@ export function decodeLimit(limit: number | undefined): number | undefined {
   return limit === undefined || limit < 0 ? undefined : limit
 }
 
-export function decodeStop(wire: Pick<CommonWire, (typeof stopSpellings)[number]>): readonly string[] {
-  const stop = pickSpelling(wire, stopSpellings)
+export function decodeStop(wire: Pick<CommonWire, (typeof spellingsOf.stop)[number]>): readonly string[] {
+  const stop = pickSpelling(wire, spellingsOf.stop)
   const sequences = typeof stop === 'string' ? [stop] : (stop ?? [])
   // An empty one would end the output before its first character.
   return sequences.flatMap((sequence) => (typeof sequence === 'string' && sequence !== '' ? [sequence] : []))

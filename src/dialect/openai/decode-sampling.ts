@@ -4,24 +4,13 @@ import type { Sampling } from '../../contract/sampling.ts'
 import { preview } from '../wire/preview.ts'
 import { type CommonWire, samplingShape } from './common-schema.ts'
 import { mentions, type NamesIn } from './mentions.ts'
-import { decodeSamplerOrder, type SamplerOrder, sigmaSpellings, tailFreeSpellings, typicalSpellings } from './sampler-order.ts'
-import { pickSpelled, pickSpelling, stopSpellings } from './spelling.ts'
+import { decodeSamplerOrder, type SamplerOrder } from './sampler-order.ts'
+import { pickSpelled, pickSpelling, spellingsOf } from './spelling.ts'
 
 /** The value of `logit_bias` that excludes a token. */
 const bannedBias = -100
 /** Every server reads this seed as a random one. */
 const anySeed = -1
-export const repetitionRanges = [
-  'penalty_range',
-  'repetition_range',
-  'repetition_penalty_range',
-  'rep_pen_range',
-  'repeat_last_n',
-] as const
-
-const lowSpellings = ['min_temp', 'dynatemp_low', 'dynatemp_min'] as const
-const highSpellings = ['max_temp', 'dynatemp_high', 'dynatemp_max'] as const
-const exponentSpellings = ['temp_exponent', 'dynatemp_exponent'] as const
 
 const plainFields = new Set([
   'temperature',
@@ -48,7 +37,7 @@ export function decodeSampling(wire: PlainWire & RareWire): Sampling {
 }
 
 function decodePlain(wire: PlainWire): Sampling {
-  const seed = pickSpelling(wire, ['seed', 'sampler_seed'])
+  const seed = pickSpelling(wire, spellingsOf.seed)
   return given({
     temperature: decodeTemperature(wire),
     topP: wire.top_p ?? undefined,
@@ -60,18 +49,18 @@ function decodePlain(wire: PlainWire): Sampling {
 }
 
 function decodeRare(wire: RareWire, order: SamplerOrder | undefined): Sampling {
-  const allowed = pickSpelling(wire, ['allowed_tokens', 'allowed_token_ids'])
+  const allowed = pickSpelling(wire, spellingsOf.allowed)
   return given({
     topK: wire.top_k === -1 ? 0 : (wire.top_k ?? undefined),
     minP: wire.min_p ?? undefined,
-    repetitionPenalty: pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']),
-    repetitionRange: pickSpelling(wire, repetitionRanges),
+    repetitionPenalty: pickSpelling(wire, spellingsOf.repetitionPenalty),
+    repetitionRange: pickSpelling(wire, spellingsOf.repetitionRange),
     temperatureLast: wire.temperature_last ?? order?.temperatureLast,
     samplerOrder: order?.order,
     logitBias: decodeLogitBias(wire),
     xtc: decodeXtc(wire),
     dry: decodeDry(wire),
-    typicalP: pickSpelling(wire, typicalSpellings),
+    typicalP: pickSpelling(wire, spellingsOf.typical),
     topNSigma: decodeSigma(wire),
     mirostat: someOf({
       version: decodeMirostat(wire),
@@ -79,7 +68,7 @@ function decodeRare(wire: RareWire, order: SamplerOrder | undefined): Sampling {
       eta: wire.mirostat_eta ?? undefined,
     }),
     topA: wire.top_a ?? undefined,
-    tailFree: pickSpelling(wire, tailFreeSpellings),
+    tailFree: pickSpelling(wire, spellingsOf.tailFree),
     smoothing: decodeSmoothing(wire),
     skew: wire.skew ?? undefined,
     repetitionDecay: wire.repetition_decay ?? undefined,
@@ -90,7 +79,7 @@ function decodeRare(wire: RareWire, order: SamplerOrder | undefined): Sampling {
     loopWindow: wire.loop_detect_window ?? undefined,
     healsTokens: wire.token_healing ?? undefined,
     guidance: someOf({
-      scale: pickSpelling(wire, ['cfg_scale', 'guidance_scale']),
+      scale: pickSpelling(wire, spellingsOf.guidance),
       negativePrompt: wire.negative_prompt ?? undefined,
     }),
     adaptiveP: someOf({ target: decodeTarget(wire), decay: wire.adaptive_decay ?? undefined }),
@@ -99,7 +88,7 @@ function decodeRare(wire: RareWire, order: SamplerOrder | undefined): Sampling {
 }
 
 function decodeStopTokens(wire: RareWire): readonly number[] | undefined {
-  const stop = pickSpelling(wire, stopSpellings) ?? []
+  const stop = pickSpelling(wire, spellingsOf.stop) ?? []
   const mixed = typeof stop === 'string' ? [] : stop.filter((item) => typeof item === 'number')
   const tokens = [...readTokens(wire.stop_token_ids ?? []), ...mixed]
   return tokens.length === 0 ? undefined : tokens
@@ -126,7 +115,7 @@ function decodeSmoothing({ smoothing_factor: factor, smoothing_curve: curve }: R
 
 /** llama.cpp's -1 means off, like 0. */
 function decodeSigma(wire: RareWire): number | undefined {
-  const sigma = pickSpelling(wire, sigmaSpellings)
+  const sigma = pickSpelling(wire, spellingsOf.sigma)
   return sigma === undefined ? undefined : Math.max(0, sigma)
 }
 
@@ -137,8 +126,8 @@ function decodeTarget({ adaptive_target: target }: RareWire): number | undefined
 
 /** llama.cpp's range around the temperature, or bounds, as in text-generation-webui and tabbyAPI. */
 function decodeDynamic(wire: RareWire): { temperature?: number; dynamicTemperature?: Sampling['dynamicTemperature'] } {
-  const exponent = pickSpelling(wire, exponentSpellings)
-  const bounds = { low: pickSpelled(wire, lowSpellings), high: pickSpelled(wire, highSpellings) }
+  const exponent = pickSpelling(wire, spellingsOf.exponent)
+  const bounds = { low: pickSpelled(wire, spellingsOf.lowest), high: pickSpelled(wire, spellingsOf.highest) }
   const low = bounds.low?.value ?? 1
   const high = bounds.high?.value ?? 1
   if (wire.dynamic_temperature === false || low === high) {
@@ -153,7 +142,7 @@ function decodeDynamic(wire: RareWire): { temperature?: number; dynamicTemperatu
 }
 
 function decodeTemperature(wire: PlainWire): number | undefined {
-  const temperature = pickSpelling(wire, ['temperature', 'temp'])
+  const temperature = pickSpelling(wire, spellingsOf.temperature)
   if (wire.do_sample !== false) return temperature
   if (temperature !== undefined && temperature > 0) {
     throw new AppError(
@@ -169,7 +158,7 @@ function decodeTemperature(wire: PlainWire): number | undefined {
 
 /** A banned token is one with the bias that excludes it. */
 function decodeLogitBias(wire: RareWire): Sampling['logitBias'] {
-  const bans = pickSpelled(wire, ['banned_tokens', 'custom_token_bans'])
+  const bans = pickSpelled(wire, spellingsOf.bans)
   if (bans === undefined && (wire.logit_bias ?? undefined) === undefined) return undefined
   const sent = Array.isArray(wire.logit_bias) ? wire.logit_bias : Object.entries(wire.logit_bias ?? {})
   const bias = new Map(sent.map(([token, value]) => [Number(token), value === false ? bannedBias : value]))
@@ -203,7 +192,7 @@ function decodeDry(wire: RareWire): Sampling['dry'] {
     multiplier: wire.dry_multiplier ?? undefined,
     base: wire.dry_base ?? undefined,
     allowedLength: wire.dry_allowed_length ?? undefined,
-    range: pickSpelling(wire, ['dry_range', 'dry_penalty_last_n']),
+    range: pickSpelling(wire, spellingsOf.dryRange),
     sequenceBreakers: decodeBreakers(wire.dry_sequence_breakers),
   })
 }

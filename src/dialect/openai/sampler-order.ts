@@ -1,27 +1,13 @@
 import { samplerOrder, temperatureFirst } from '../../canonical/sampler-order.ts'
 import type { SamplerName, Sampling } from '../../contract/sampling.ts'
 import type { CommonWire } from './common-schema.ts'
-import { pickSpelled, pickSpelling } from './spelling.ts'
-
-/** llama.cpp's, KoboldCpp's and text-generation-webui's names for the same field. */
-export const orderSpellings = ['samplers', 'sampler_order', 'sampler_priority'] as const
-
-export const typicalSpellings = ['typical', 'typical_p', 'typ_p'] as const
-export const sigmaSpellings = ['top_n_sigma', 'nsigma'] as const
-
-export const tailFreeSpellings = ['tfs', 'tfs_z'] as const
+import { pickSpelled, pickSpelling, spellingsOf } from './spelling.ts'
 
 type Ordered = Pick<
   CommonWire,
-  | (typeof orderSpellings)[number]
-  | (typeof typicalSpellings)[number]
-  | (typeof sigmaSpellings)[number]
-  | (typeof tailFreeSpellings)[number]
+  | (typeof spellingsOf)['order' | 'typical' | 'sigma' | 'tailFree' | 'repetitionPenalty'][number]
   | 'temperature'
   | 'temperature_last'
-  | 'repetition_penalty'
-  | 'rep_pen'
-  | 'repeat_penalty'
   | 'presence_penalty'
   | 'frequency_penalty'
   | 'top_k'
@@ -103,7 +89,7 @@ export type SamplerOrder = {
  * Dragoman lacks are refused by themselves. Samplers that the body switches off may stand anywhere.
  */
 export function decodeSamplerOrder(wire: Ordered): SamplerOrder | undefined {
-  const given = pickSpelled(wire, orderSpellings)
+  const given = pickSpelled(wire, spellingsOf.order)
   if (given === undefined || given.value.length === 0) return undefined
   const listed = new Set(readSamplers(given.value))
   const isOn = (sampler: SamplerName) => !isOff(sampler, wire)
@@ -150,15 +136,15 @@ function complete(listed: readonly SamplerName[]): readonly SamplerName[] {
 function isOff(sampler: SamplerName, wire: Ordered): boolean {
   switch (sampler) {
     case 'top-n-sigma':
-      return (pickSpelling(wire, sigmaSpellings) ?? 0) <= 0
+      return (pickSpelling(wire, spellingsOf.sigma) ?? 0) <= 0
     case 'typical':
-      return (pickSpelling(wire, typicalSpellings) ?? 1) >= 1
+      return (pickSpelling(wire, spellingsOf.typical) ?? 1) >= 1
     case 'top-k':
       return wire.top_k === 0 || wire.top_k === -1
     case 'top-a':
       return (wire.top_a ?? 0) === 0
     case 'tail-free':
-      return [0, 1].includes(pickSpelling(wire, tailFreeSpellings) ?? 1)
+      return [0, 1].includes(pickSpelling(wire, spellingsOf.tailFree) ?? 1)
     case 'top-p':
       return wire.top_p === 1
     case 'min-p':
