@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { keptHere } from '../api/browser-kept.ts'
 import { allows, apiKey, asksForKey, useKey } from '../api/session.ts'
 import { frameTexts } from '../texts/frame.ts'
+import { useBack } from '../ui/back.ts'
 import { icons } from '../ui/icons.tsx'
 import { showsKeys } from './keys-help.tsx'
 import { type Page, places } from './places.ts'
@@ -20,6 +21,7 @@ function toggleNarrow(): void {
 /** The column of places; below 720 px, a bar at the bottom. */
 export function Nav({ current }: { readonly current: Page | undefined }) {
   const [showsMore, setShowsMore] = useState(false)
+  useBack(showsMore, () => setShowsMore(false))
   const ThemeIcon = icons[theme.value]
   const NarrowIcon = isNarrow.value ? icons.wide : icons.narrow
   const tool = (label: string, Icon: typeof ThemeIcon, act: () => void) => (

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { frameTexts } from '../texts/frame.ts'
+import { useBack } from './back.ts'
 import { Button, IconButton } from './button.tsx'
 
 type DialogProps = {
@@ -23,6 +24,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
       if (before instanceof HTMLElement) before.focus()
     }
   }, [])
+  useBack(onClose !== undefined, () => onClose?.())
   const cancel = (event: Event) => {
     event.preventDefault()
     onClose?.()

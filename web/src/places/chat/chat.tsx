@@ -8,6 +8,7 @@ import { describe } from '../../api/client.ts'
 import { address, go, linkTo, setQuery } from '../../frame/router.ts'
 import { useShortcuts } from '../../frame/shortcuts.ts'
 import { chatTexts } from '../../texts/chat.ts'
+import { useBack } from '../../ui/back.ts'
 import { Boundary } from '../../ui/boundary.tsx'
 import { Command } from '../../ui/copy.tsx'
 import { type IconName, icons } from '../../ui/icons.tsx'
@@ -30,6 +31,9 @@ import { Pane } from './pane.tsx'
 
 /** Conversations without a message yet, one for each side. */
 const drafts: [Signal<Conversation>, Signal<Conversation>] = [startConversation(), startConversation()]
+
+/** Where the settings lie above the conversation, not beside it. */
+const coversChat = matchMedia('(max-width: 1199px)')
 
 /** The chat: conversations on the left, one or two of them in the middle, settings on the right. */
 export function Chat() {
@@ -60,6 +64,8 @@ export function Chat() {
       return runs.length === 0 ? false : stop()
     },
   })
+  useBack(opensList, () => setOpensList(false))
+  useBack(query.settings !== undefined && first !== undefined && coversChat.matches, () => setQuery({ settings: undefined }))
   useEffect(() => void readLibrary(), [])
   const send = (text: string, attachments: readonly Attachment[]) => {
     for (const side of open) ask(side, text, attachments)
