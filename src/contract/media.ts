@@ -60,7 +60,7 @@ export function bytesOf({ source }: { readonly source: MediaBytes | MediaReferen
   throw new Error(`media that was not read reached an engine: ${source.type}`)
 }
 
-/** The form of an image: upright, as PNG or JPEG, and within a square of `maxEdge` pixels if set. */
+/** The form of an image: upright, on white, as PNG or JPEG, and within a square of `maxEdge` pixels if set. */
 export type ImageForm = { readonly maxEdge?: number }
 
 /** `sees`: the model reads pictures. */
@@ -76,8 +76,8 @@ export type ConvertedDocument = readonly (string | MediaBytes)[]
 export interface MediaConverter {
   /** Whether `image` is supported. */
   readonly hasImages: boolean
-  /** Whether an image asks to be rotated, which simple decoders ignore. */
-  isTurned(media: MediaBytes): boolean
+  /** Whether simple decoders show an image wrongly: turned, or with what it lets through. */
+  isMisdrawn(media: MediaBytes): boolean
   image(media: MediaBytes, form: ImageForm, signal: AbortSignal): Promise<MediaBytes>
   /** As WAV with one channel. */
   audio(media: MediaBytes, signal: AbortSignal): Promise<MediaBytes>

@@ -7,7 +7,7 @@ import { type Reads, readableMedia } from './media.ts'
 
 const converter: MediaConverter = {
   hasImages: true,
-  isTurned: () => false,
+  isMisdrawn: () => false,
   image: async () => bytes('AAAA', 'image/png'),
   audio: async () => bytes('CCCC', 'audio/wav'),
   recording: async () => new Uint8Array(),

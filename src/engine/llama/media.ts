@@ -41,7 +41,7 @@ export function readableMedia<R extends { readonly prompt: Prompt }>(
   refuseUnreadMedia(request, id, reads)
   if (converter === undefined) return request
   const reading = { image: false, audio: false, ...reads, video: false, file: false }
-  const reader = { reads: reading, decodes, ignoresRotation: true, ignoresDetail: true } as const
+  const reader = { reads: reading, decodes, decodesSimply: true, ignoresDetail: true } as const
   return adaptMedia(request, { readers: [reader], converter, separatesMedia: false }, signal)
 }
 

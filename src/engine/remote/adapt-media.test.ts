@@ -15,7 +15,7 @@ const png = bytes('AAAA', 'image/png')
 const converter: MediaConverter = {
   document: async ({ mediaType }, { filename }) => [`text of ${filename}, ${mediaType}`],
   hasImages: true,
-  isTurned: ({ base64 }) => base64 === 'VFVSTg==',
+  isMisdrawn: ({ base64 }) => base64 === 'VFVSTg==',
   image: async (_, { maxEdge }) => ({ ...png, ...(maxEdge !== undefined && { width: maxEdge }) }),
   audio: async () => bytes('CCCC', 'audio/wav'),
   recording: async () => new Uint8Array(),

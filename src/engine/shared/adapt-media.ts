@@ -13,7 +13,7 @@ export type MediaSkills = {
   readonly reads: Readonly<Record<MediaKind, boolean>>
   /** The types that it decodes; absent: all. */
   readonly decodes?: { readonly [Kind in 'image' | 'audio' | 'file']?: readonly string[] }
-  readonly ignoresRotation?: true
+  readonly decodesSimply?: true
   readonly ignoresDetail?: true
 }
 
@@ -129,8 +129,8 @@ async function adaptImage(
   const { detail, ...plain } = part
   // Servers that support `detail` shrink images themselves.
   const shrinks = detail === 'low' && readers.some(({ ignoresDetail }) => ignoresDetail === true)
-  const turns = readers.some(({ ignoresRotation }) => ignoresRotation === true) && converter.isTurned(media)
-  if (isDecoded && !(converter.hasImages && ((shrinks && isLarge(media)) || turns))) return part
+  const misdraws = readers.some(({ decodesSimply }) => decodesSimply === true) && converter.isMisdrawn(media)
+  if (isDecoded && !(converter.hasImages && ((shrinks && isLarge(media)) || misdraws))) return part
   const source = await converter.image(media, shrinks ? { maxEdge: lowDetailEdge } : {}, signal)
   return shrinks ? { ...plain, source } : { ...part, source }
 }

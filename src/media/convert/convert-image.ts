@@ -9,6 +9,7 @@ import { ProgramFailure, runProgram } from './run-program.ts'
 const decoders: Readonly<Record<string, string>> = {
   'image/png': 'VipsForeignLoadPngBuffer',
   'image/jpeg': 'VipsForeignLoadJpegBuffer',
+  'image/gif': 'VipsForeignLoadNsgifBuffer',
   'image/webp': 'VipsForeignLoadWebpBuffer',
   'image/avif': 'VipsForeignLoadHeifBuffer',
   'image/heic': 'VipsForeignLoadHeifBuffer',

@@ -4,9 +4,9 @@ import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 import { png, wav } from '../../../test/support/pictures.ts'
 import { ffmpegHint, ffmpegProgram, synthesize } from '../../../test/support/process/ffmpeg.ts'
+import { isMisdrawn } from '../../base/misdrawn.ts'
 import type { MediaBytes } from '../../contract/media.ts'
 import { createMediaConverter } from './converter.ts'
-import { isTurned } from './exif-rotation.ts'
 
 const never = new AbortController().signal
 const limits = { maxPixels: 2 ** 22, maxSeconds: 10 }
@@ -34,10 +34,28 @@ describe('images, with sharp', () => {
 
   test('a photograph that was taken sideways is turned upright, and says so no more', async () => {
     const turned = await wide().withMetadata({ orientation: 6 }).jpeg().toBuffer()
-    expect(isTurned(turned)).toBe(true)
+    expect(isMisdrawn(turned)).toBe(true)
     const result = await converter.image(media(turned, 'image/jpeg'), {}, never)
     expect(result).toMatchObject({ mediaType: 'image/jpeg', width: 20, height: 60 })
-    expect(isTurned(contentOf(result))).toBe(false)
+    expect(isMisdrawn(contentOf(result))).toBe(false)
+  })
+
+  test.each(['png', 'gif', 'webp'] as const)('what a %s lets through becomes white', async (format) => {
+    const clear = { width: 60, height: 20, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } as const
+    const made = await sharp({ create: clear })[format]().toBuffer()
+    // A WebP is converted for all who cannot decode it.
+    expect(isMisdrawn(made)).toBe(format !== 'webp')
+    // The encoder of GIF marks a colour that nothing uses.
+    expect(isMisdrawn(await wide()[format]().toBuffer())).toBe(format === 'gif')
+    const result = await converter.image(media(made, `image/${format}`), {}, never)
+    expect([...(await sharp(contentOf(result)).raw().toBuffer()).subarray(0, 3)]).toEqual([255, 255, 255])
+    expect(isMisdrawn(contentOf(result))).toBe(false)
+  })
+
+  test('a picture of few colours, one of which lets through, is found too', async () => {
+    const clear = { width: 60, height: 20, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } as const
+    expect(isMisdrawn(await sharp({ create: clear }).png({ palette: true }).toBuffer())).toBe(true)
+    expect(isMisdrawn(await wide().png({ palette: true }).toBuffer())).toBe(false)
   })
 
   test('a large picture fits into a square, a small one is left alone', async () => {

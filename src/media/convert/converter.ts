@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { imageDimensionsFromData } from 'image-dimensions'
+import { isMisdrawn } from '../../base/misdrawn.ts'
 import { Queue } from '../../base/queue.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { MediaBytes, MediaConverter } from '../../contract/media.ts'
@@ -7,7 +8,6 @@ import { fileAsText } from '../../documents/as-message.ts'
 import type { ReadDocument } from '../../documents/read-document.ts'
 import { convertDocument, type DrawnPicture } from './convert-document.ts'
 import { convertImage, hasSharp, outputOf } from './convert-image.ts'
-import { isTurned } from './exif-rotation.ts'
 import { type FfmpegOptions, toFrames, toWav } from './ffmpeg.ts'
 import { RecentResults } from './recent-results.ts'
 
@@ -22,7 +22,7 @@ type ConverterOptions = {
 const maxAtOnce = 2
 /** Each may take much memory. */
 const documentsAtOnce = 1
-/** EXIF is one of the first segments, each of at most 64 KiB. */
+/** EXIF is one of the first segments, each of at most 64 KiB; transparency is said before the pixels. */
 const headChars = 256 * 1024
 
 /** Converts with sharp, where it is installed, with ffmpeg, where it is configured, and reads documents itself. */
@@ -34,8 +34,7 @@ export function createMediaConverter(options: ConverterOptions): MediaConverter 
   const hasImages = hasSharp()
   return {
     hasImages,
-    isTurned: ({ mediaType, base64 }) =>
-      mediaType === 'image/jpeg' && isTurned(Buffer.from(base64.slice(0, headChars), 'base64')),
+    isMisdrawn: ({ base64 }) => isMisdrawn(Buffer.from(base64.slice(0, headChars), 'base64')),
     async image(media, form, signal) {
       if (!hasImages) throw noSharp(media)
       const key = `${media.sha256} image ${form.maxEdge ?? ''}`

@@ -13,7 +13,9 @@ sharp.concurrency(1)
 const pieces: Buffer[] = []
 for await (const piece of process.stdin) pieces.push(piece)
 const { maxEdge } = job
-const upright = sharp(Buffer.concat(pieces), { limitInputPixels: job.maxPixels, failOn: 'error' }).autoOrient()
+const upright = sharp(Buffer.concat(pieces), { limitInputPixels: job.maxPixels, failOn: 'error' })
+  .autoOrient()
+  .flatten({ background: 'white' })
 const fitted =
   maxEdge === undefined ? upright : upright.resize({ width: maxEdge, height: maxEdge, fit: 'inside', withoutEnlargement: true })
 const written = job.output === 'image/jpeg' ? fitted.jpeg({ quality: 95 }) : fitted.png()

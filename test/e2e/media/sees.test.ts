@@ -1,3 +1,4 @@
+import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { seeingEngines } from '../../support/llama/seeing.ts'
@@ -72,6 +73,24 @@ describe.for(seeingEngines)('dragoman-tiny with its projector, on $engine$hint',
     expect(right.length).toBeGreaterThanOrEqual(least)
     // It does not say the same of every picture.
     expect(new Set(right).size).toBe(new Set(scenes.map((scene) => scene[fact])).size)
+  })
+
+  test('sees on white what is drawn on nothing, as a PNG and as a GIF', async () => {
+    const shapes = places.slice(0, 2).map((place) => ({ ...place, reach: 30 }))
+    const plain = { size: [200, 200], paint: [0, 0, 0], kind: 'circle', shapes } as const
+    const onWhite = drawing({ ...plain, ground: [255, 255, 255] })
+    // Black, where it is not drawn, too.
+    const mask = await sharp(drawing({ ...plain, ground: [0, 0, 0], paint: [255, 255, 255] }))
+      .extractChannel(0)
+      .raw()
+      .toBuffer()
+    const pixels = Buffer.from(Uint8Array.from({ length: mask.length * 4 }, (_, at) => (at % 4 === 3 ? (mask[at >> 2] ?? 0) : 0)))
+    const clear = sharp(pixels, { raw: { width: 200, height: 200, channels: 4 } })
+    const question = 'How many shapes are there?'
+    const { content } = await ask(onWhite, question, 'none')
+    expect(content).toBe('2')
+    expect(await ask(await clear.clone().png().toBuffer(), question, 'none')).toMatchObject({ content })
+    expect(await ask(await clear.gif().toBuffer(), question, 'none')).toMatchObject({ content })
   })
 
   test('thinks about what it sees', async () => {

@@ -110,4 +110,28 @@ describe.skipIf(browserPath === undefined)(`what is attached in the chat of the 
     expect(problems).toEqual([])
     await close()
   })
+
+  test.each(['png', 'webp'])('what a small %s lets through is sent as white', async (kind) => {
+    const { page, problems, close } = await open()
+    await page.evaluate(`(async () => {
+      const canvas = new OffscreenCanvas(40, 30)
+      canvas.getContext('2d').fillRect(20, 10, 20, 20)
+      const picture = await canvas.convertToBlob({ type: 'image/${kind}' })
+      const event = new Event('drop', { bubbles: true, cancelable: true })
+      Object.defineProperty(event, 'dataTransfer', { value: { files: [new File([picture], 'a', { type: picture.type })] } })
+      document.querySelector('.pane-room').dispatchEvent(event)
+    })()`)
+    const shown = page.locator('.attachments img')
+    await shown.waitFor()
+    expect(await shown.getAttribute('src')).toMatch(/^data:image\/(png|jpeg);/)
+    const corner = `(async (image) => {
+      await image.decode()
+      const context = new OffscreenCanvas(40, 30).getContext('2d')
+      context.drawImage(image, 0, 0)
+      return context.getImageData(0, 0, 1, 1).data.join()
+    })(document.querySelector('.attachments img'))`
+    expect(await page.evaluate(corner)).toBe('255,255,255,255')
+    expect(problems).toEqual([])
+    await close()
+  })
 })

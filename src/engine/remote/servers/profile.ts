@@ -124,8 +124,8 @@ export type Profile = {
   readonly reads: Readonly<Record<MediaKind, boolean>>
   /** The types that it decodes; others are converted first. Absent: all. */
   readonly decodes?: { readonly [Kind in 'image' | 'audio' | 'file']?: readonly string[] }
-  /** Ignores the rotation in a photograph's metadata. */
-  readonly ignoresRotation?: true
+  /** Ignores the rotation in a photograph's metadata, and transparency. */
+  readonly decodesSimply?: true
   /** Has no field like `detail`: images are shrunk here. */
   readonly ignoresDetail?: true
   /** Continues a last assistant message: on request, or always. */

@@ -166,7 +166,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
       image: ['image/png', 'image/jpeg', 'image/gif', 'image/bmp'],
       audio: [...commonAudio, 'audio/flac', 'audio/x-flac'],
     },
-    ignoresRotation: true,
+    decodesSimply: true,
     ignoresDetail: true,
     temperatureLast: true,
     fields: {
