@@ -1,14 +1,4 @@
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  type Dialect,
-  type Driver,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  type QueryResult,
-  type TransactionSettings,
-} from 'kysely'
+import { type Dialect, PostgresDialect, type PostgresPoolClient, type PostgresQueryResult } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import { toStoreError } from './failure.ts'
 
@@ -40,89 +30,34 @@ export async function createPostgresDialect(url: string, timeoutMs = requestTime
   // A broken connection fails its query, if there is one; without a listener, it would end the process as well.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
-  return {
-    createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new PoolDriver(pool, timeoutMs),
-    createIntrospector: (db) => new PostgresIntrospector(db),
-    createQueryCompiler: () => new PostgresQueryCompiler(),
-  }
+  const lent = { options: pool.options, connect: () => lend(pool, timeoutMs), end: () => pool.end() }
+  return new PostgresDialect({ pool: lent })
 }
 
-class PoolDriver implements Driver {
-  readonly #pool: Pool
-  readonly #timeoutMs: number
+const rolledBack: PostgresQueryResult<never> = { command: 'ROLLBACK', rowCount: 0, rows: [] }
 
-  constructor(pool: Pool, timeoutMs: number) {
-    this.#pool = pool
-    this.#timeoutMs = timeoutMs
-  }
-
-  async init(): Promise<void> {
-    // The first query connects.
-  }
-
-  async acquireConnection(): Promise<PooledConnection> {
-    try {
-      return new PooledConnection(await this.#pool.connect(), this.#timeoutMs)
-    } catch (error) {
-      throw toStoreError(error)
-    }
-  }
-
-  async releaseConnection(connection: PooledConnection): Promise<void> {
-    connection.release()
-  }
-
-  async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
-    const { isolationLevel, accessMode } = settings
-    const level = isolationLevel === undefined ? '' : ` isolation level ${isolationLevel}`
-    await connection.executeQuery(CompiledQuery.raw(`start transaction${level} ${accessMode ?? ''}`))
-  }
-
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('commit'))
-  }
-
-  async rollbackTransaction(connection: PooledConnection): Promise<void> {
+/** A connection whose failures are those of the store. */
+async function lend(pool: Pool, timeoutMs: number): Promise<PostgresPoolClient> {
+  const client: PoolClient = await pool.connect().catch((error: unknown) => {
+    throw toStoreError(error)
+  })
+  // A query without an answer would also block later ones.
+  let isBroken = false
+  const query = async <Row>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<Row>> => {
+    const isRollback = sql === 'rollback'
     // A broken connection rolls back by itself; the caller rejects with the first failure.
-    if (!connection.isBroken) await connection.executeQuery(CompiledQuery.raw('rollback')).catch(() => undefined)
-  }
-
-  destroy(): Promise<void> {
-    return this.#pool.end()
-  }
-}
-
-class PooledConnection implements DatabaseConnection {
-  readonly #client: PoolClient
-  readonly #timeoutMs: number
-  /** A query without an answer would also block later ones. */
-  isBroken = false
-
-  constructor(client: PoolClient, timeoutMs: number) {
-    this.#client = client
-    this.#timeoutMs = timeoutMs
-  }
-
-  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    if (isBroken && isRollback) return rolledBack
     try {
-      const { rows } = await this.#client.query(sql, parameters.map(withoutNul))
-      return { rows }
+      return (await client.query(sql, parameters.map(withoutNul))) as unknown as PostgresQueryResult<Row>
     } catch (error) {
       const isLate = error instanceof Error && error.message === 'Query read timeout'
-      this.isBroken ||= isLate
-      throw toStoreError(isLate ? new Error(`it did not answer within ${this.#timeoutMs / 1000} s`) : error)
+      isBroken ||= isLate || isRollback
+      if (isRollback) return rolledBack
+      throw toStoreError(isLate ? new Error(`it did not answer within ${timeoutMs / 1000} s`) : error)
     }
   }
-
-  // biome-ignore lint/correctness/useYield: it never has a row
-  async *streamQuery(): AsyncGenerator<never> {
-    throw new Error('rows are read in pages instead')
-  }
-
-  release(): void {
-    this.#client.release(this.isBroken)
-  }
+  // Kysely reads with cursors only where it is told to.
+  return { query: query as PostgresPoolClient['query'], release: (isDiscarded) => client.release(isBroken || isDiscarded) }
 }
 
 /** PostgreSQL's text cannot contain NUL. JSON escapes it; an id of a caller may contain one, and then matches nothing. */
