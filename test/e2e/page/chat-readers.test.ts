@@ -56,6 +56,19 @@ describe.skipIf(browserPath === undefined)(`the chat of the page, for every read
     await close()
   })
 
+  test('Enter begins a line where fingers write, and the button sends', async () => {
+    const { page, close } = await open({ width: 390, height: 844 })
+    const fingers = `(query) => ({ matches: query === '(pointer: coarse)', addEventListener() {} })`
+    await page.evaluate(`void (window.matchMedia = ${fingers})`)
+    await page.getByLabel('Write a message').fill('one')
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('two')
+    expect(await page.getByLabel('Write a message').inputValue()).toBe('one\ntwo')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await page.locator('article.user').getByText('one').waitFor()
+    await close()
+  })
+
   test('reads answers to screen readers by sentences, not by tokens', async () => {
     const { page, close } = await open()
     await page.evaluate(`{

@@ -5,3 +5,9 @@
 export function isComposing(event: KeyboardEvent): boolean {
   return event.isComposing || event.keyCode === 229
 }
+
+/** Whether a key sends what is written: Enter; with Ctrl or Cmd where a screen keyboard has no other way to a new line. */
+export function isSending(event: KeyboardEvent): boolean {
+  if (event.key !== 'Enter' || isComposing(event)) return false
+  return matchMedia('(pointer: coarse)').matches ? event.ctrlKey || event.metaKey : !event.shiftKey
+}

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { keptHere } from '../../api/browser-kept.ts'
 import { chatTexts } from '../../texts/chat.ts'
 import { Button } from '../../ui/button.tsx'
-import { isComposing } from '../../ui/composing.ts'
+import { isSending } from '../../ui/composing.ts'
 import { icons } from '../../ui/icons.tsx'
 import { AttachedFiles } from './attach/attached-files.tsx'
 import { pastedFile } from './attach/read-files.ts'
@@ -31,7 +31,7 @@ type ComposerProps = {
 
 const draftName = (draft: string) => `dragoman.draft.${draft}`
 
-/** The editor of a message: Enter sends; files arrive by paste, drop or the button. */
+/** The editor of a message: Enter sends, on a phone the button; files arrive by paste, drop or the button. */
 export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onSend, onStop }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null)
   const [text, setText] = useState('')
@@ -101,7 +101,7 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
         value={text}
         onInput={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || isComposing(event)) return
+          if (!isSending(event)) return
           event.preventDefault()
           submit()
         }}

@@ -5,7 +5,7 @@ import { apiBase } from '../../api/base.ts'
 import { apiKey } from '../../api/session.ts'
 import { chatTexts } from '../../texts/chat.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
-import { isComposing } from '../../ui/composing.ts'
+import { isComposing, isSending } from '../../ui/composing.ts'
 import { CopyButton, copyText } from '../../ui/copy.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
 import type { IconName } from '../../ui/icons.tsx'
@@ -141,8 +141,7 @@ function Editor({ text, needsText = false, onSend, onKeep, onCancel }: EditorPro
         onInput={(event) => setEdited(event.currentTarget.value)}
         onKeyDown={(event) => {
           // An answer has many lines.
-          const isEnd = onSend === undefined ? event.ctrlKey || event.metaKey : !event.shiftKey
-          if (event.key !== 'Enter' || !isEnd || isComposing(event)) return
+          if (!isSending(event) || (onSend === undefined && !event.ctrlKey && !event.metaKey)) return
           event.preventDefault()
           submit()
         }}
