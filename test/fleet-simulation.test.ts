@@ -20,7 +20,7 @@ test('a hundred replicas find at least 96 % of what they have cached (97 % in th
 
 describe('several processes that know nothing of each other, in front of a hundred replicas, find', () => {
   test('at least 95 % of it as sixteen, so that the busiest replica reads at most twice the tokens of the mean', () => {
-    const { ofIdeal, read } = simulateFleet({ ...hundred, pods: 16, turns: roundsOf(8000, 12_000) })
+    const { ofIdeal, read } = simulateFleet({ ...hundred, seed: 2, pods: 16, turns: roundsOf(8000, 12_000) })
     expect(ofIdeal).toBeGreaterThanOrEqual(0.95)
     expect(read).toBeLessThanOrEqual(2)
   })
@@ -124,11 +124,15 @@ describe('questions about forty documents, each in one message with its document
   const systemTokens = [50, 50] as const
 
   test.each([
-    { pods: 1, atLeast: 0.95 },
-    { pods: 4, atLeast: 0.9 },
-    { pods: 8, atLeast: 0.79 },
+    { pods: 1, atLeast: 0.98 },
+    { pods: 4, atLeast: 0.95 },
+    { pods: 8, atLeast: 0.95 },
   ])('at least $atLeast of what eight replicas have cached while any of $pods may choose', ({ pods, atLeast }) => {
     expect(simulateFleet({ ...asking, systemTokens, pods }).ofIdeal).toBeGreaterThanOrEqual(atLeast)
+  })
+
+  test('at least 0.83 of it while any of eight may choose, after a system prompt that they all have', () => {
+    expect(simulateFleet({ ...asking, systemTokens: [3000, 3000], pods: 8 }).ofIdeal).toBeGreaterThanOrEqual(0.83)
   })
 })
 

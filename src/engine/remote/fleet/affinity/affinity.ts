@@ -68,6 +68,8 @@ const leastRoom = 100_000
 const maxHolders = 8
 /** How many requests it takes to learn which part of the conversations is shared with other processes. */
 const learnedRequests = 100
+/** The same of documents that another process may have sent, which tell more, and seldom. */
+const learnedOpenings = 25
 /** With fewer conversations than this part elsewhere, this process is as good as alone. */
 const aloneBelow = 0.1
 /** How many standard deviations of a load are chance: of one that is only seen in part, and of one that the endpoint has reported. */
@@ -161,6 +163,9 @@ export class Affinity<Member extends Holder> {
         this.#learn(affinityKeys, previous?.holders)
         for (const key of affinityKeys) memory.note(key, member.number, nowMs)
         const share = known.find(({ holders }) => holders.includes(member))?.key.share ?? 0
+        const opening = previous === undefined ? known.find(({ key }) => key.isOpening) : undefined
+        // If it is there nevertheless, another process has sent it.
+        const isFirstHere = opening !== undefined && !opening.holders.includes(member)
         // Another process has probably sent the conversation's last request there.
         const expected = isAtHome ? (previous.key.share ?? 0) * this.#elsewhere : 0
         return {
@@ -168,6 +173,9 @@ export class Affinity<Member extends Holder> {
           cachedTokens: promptTokens * Math.max(share, expected),
           learn: (inputTokens, reported) => {
             if (reported > 0) this.#reporting.add(member)
+            if (isFirstHere && this.#reporting.has(member)) {
+              this.#learnElsewhere(reported >= inputTokens * (opening.key.share ?? 1), learnedOpenings)
+            }
             const believed = inputTokens * share
             if (believed < leastKnownTokens || !this.#reporting.has(member)) return
             for (const key of affinityKeys) {
@@ -200,7 +208,7 @@ export class Affinity<Member extends Holder> {
 
   /** `previous`: who has read the last request of the conversation. Undefined for the first one. */
   #learn(keys: readonly AffinityKey[], previous: readonly Member[] | undefined): void {
-    if (previous !== undefined) this.#elsewhere += ((previous.length === 0 ? 1 : 0) - this.#elsewhere) / learnedRequests
+    if (previous !== undefined) this.#learnElsewhere(previous.length === 0, learnedRequests)
     for (const key of keys) {
       if (key.isGroup) this.#groups.count(key, this.#homes.size)
       // Only first requests: how long a conversation is says nothing about its document.
@@ -208,15 +216,20 @@ export class Affinity<Member extends Holder> {
     }
   }
 
+  #learnElsewhere(isElsewhere: boolean, learned: number): void {
+    this.#elsewhere += ((isElsewhere ? 1 : 0) - this.#elsewhere) / learned
+  }
+
   /** Where the conversation belongs, the best first. */
   #homesOf(keys: readonly AffinityKey[]): readonly Member[] {
     const root = keys.find(({ isRoot }) => isRoot)
     if (root === undefined) return []
     const groups: Group[] = []
+    const system = keys.find(({ isGroup }) => isGroup)?.share ?? 0
     for (const key of keys) {
       if (key.isGroup) groups.push({ key, share: this.#groups.shareOf(key) })
       // Also one that no other conversation had here: who sees the document first sends it where all others will.
-      if (key.isOpening) groups.push({ key, share: this.#openings.shareOf(key), isOpening: true })
+      if (key.isOpening) groups.push({ key, share: this.#openings.shareOf(key), weight: 1 - system / (root.share ?? 1) })
     }
     return this.#homes.of(root, groups)
   }

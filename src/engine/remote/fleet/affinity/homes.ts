@@ -9,8 +9,8 @@ type Place<Member> = { readonly member: Member; readonly high: number; readonly 
 export type Group = {
   readonly key: PrefixKey
   readonly share: number
-  /** It is the beginning of a question, such as a document, that few conversations have, or one. */
-  readonly isOpening?: true
+  /** It is the beginning of a question, such as a document, that few conversations have, or one. So much of the first request is the question. */
+  readonly weight?: number
 }
 
 /** How many servers are in question for a conversation. */
@@ -21,8 +21,11 @@ const spread = 8
 const farDistance = 1000
 /** The least servers of a group: with fewer, a server that is the first one of several groups has too much to do. */
 const leastSpread = 8
-/** The same for the beginning of a question: closer, or each server reads each document; not so close that its system prompt is read anew. */
-const leastSpreadOfOpening = 3
+/**
+ * The same for the beginning of a question: as close as can be, or each server reads each document; but the more of the request is its system
+ * prompt, the less close, or that is read anew.
+ */
+const [spreadOfOpening, leastSpreadOfOpening] = [3, 0.5]
 
 /**
  * The servers where a conversation belongs, as each process finds out by itself: rendezvous hashing of its beginning over the servers'
@@ -53,10 +56,10 @@ export class Homes<Member extends Server> {
    * the distance from the groups, by weight; all as logarithms.
    */
   of(root: PrefixKey, groups: readonly Group[]): readonly Member[] {
-    const slopes = groups.map(({ key, share, isOpening }) => ({
-      key,
-      slope: Math.min(this.size / (isOpening ? leastSpreadOfOpening : leastSpread), 1 / (spread * share)),
-    }))
+    const slopes = groups.map(({ key, share, weight }) => {
+      const [most, least] = weight === undefined ? [spread, leastSpread] : [spreadOfOpening, leastSpreadOfOpening]
+      return { key, slope: (weight ?? 1) ** 2 * Math.min(this.size / least, 1 / (most * share)) }
+    })
     const best: { readonly member: Member; readonly cost: number }[] = []
     let worst = Number.POSITIVE_INFINITY
     for (const place of this.#places) {
