@@ -44,7 +44,7 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
   }
   /** Emits an event of the engine after the text that the parser still holds. */
   const afterText = (event: Extract<GenerationEvent, { choice: number }>): Promise<void> | undefined => {
-    const pending = inTurn(parser.interrupt(event.choice), forward)
+    const pending = inTurn(parser.interrupt(event.choice, { endsThought: true }), forward)
     return pending === undefined ? forward(event) : pending.then(() => forward(event))
   }
   const finish = async (event: Extract<EngineEvent, { type: 'finish' }>): Promise<void> => {

@@ -1,6 +1,6 @@
 import { isContinued, textOf } from '../../canonical/parts.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { FormatSettings } from '../../contract/output-format.ts'
+import type { FormatSettings, OutputFormat } from '../../contract/output-format.ts'
 import type { ChatPrompt, ContentPart, GenerationRequest, Message } from '../../contract/request.ts'
 import { hasTags, type ModelFormat, reasoningAtEnd, recogniseFormat } from '../../model-text/model-format.ts'
 import { endsInside } from '../../model-text/template/continue-message.ts'
@@ -11,7 +11,7 @@ import { reasoningFront } from '../front/reasoning-front.ts'
 import { type AnswerFront, fromRoot } from '../front/reasoning-grammar.ts'
 import type { OwnPrompt } from './own-prompts.ts'
 import type { AnswerText } from './servers/check-upstream.ts'
-import type { Profile } from './servers/profile.ts'
+import type { Profile, ProfileName } from './servers/profile.ts'
 import type { Discovery, Upstream, UpstreamAccess } from './servers/upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 import { callsByGrammar } from './wire/body/call-grammar.ts'
@@ -94,6 +94,21 @@ export async function findFront(
     front: reasoningFront(reasoning, atEnd, () => !isOff),
     isTight: own === undefined,
   }
+}
+
+type Begun = {
+  readonly front: AnswerFront | undefined
+  readonly isForeign: boolean
+  readonly format: OutputFormat | undefined
+  readonly profile: ProfileName
+}
+
+/** Whether the text of a server that renders the prompt begins inside of a thought. It separates none that the caller has begun. */
+export function startsInThought(prompt: GenerationRequest['prompt'], { front, isForeign, format, profile }: Begun): boolean {
+  if (prompt.type !== 'chat' || (!isForeign && !isContinued(prompt))) return false
+  if (front !== undefined) return front.format?.startsInReasoning === true
+  // Another Dragoman does.
+  return !isForeign && profile !== 'dragoman' && continuesThought(prompt, format?.reasoning)
 }
 
 /** Errors in the request are reported when its body is written. */

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { ActiveRuns } from '../../base/active-runs.ts'
 import { WatchedSet } from '../../base/watched-set.ts'
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
-import { isContinued } from '../../canonical/parts.ts'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
 import type {
   DrainedServer,
@@ -21,7 +20,7 @@ import { answerCompiler } from '../constraint/answer-compiler.ts'
 import { ObservedState } from '../shared/observed-state.ts'
 import { TokensAfterCancel } from '../shared/tokens-after-cancel.ts'
 import { type AdaptedRequest, adaptRequest, withAdapters } from './adapt-request.ts'
-import { compileAnswer, findFront, hasForeignTags, needsFront } from './answer-front.ts'
+import { compileAnswer, findFront, hasForeignTags, needsFront, startsInThought } from './answer-front.ts'
 import { atEdge, failAtEdge } from './at-edge.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
 import { countInput, needsCount } from './count-tokens.ts'
@@ -194,16 +193,15 @@ class RemoteEngine implements Engine {
     const own = writing === undefined ? undefined : await writing
     const sent = own === undefined ? asked : sentAsText(asked, own)
     const ask: Parameters<typeof findFront>[1]['ask'] = (call) => this.#ask(signal, call, asked.callerKeys)
-    const { chatTemplate, protocol } = discovery
+    const { chatTemplate, protocol, profile } = discovery
     const isForeign = protocol === 'chat' && hasForeignTags(chatTemplate, this.#options)
     const front =
       hasFront || isForeign ? await findFront(asked, { own, ask, discovery, templates, settings: this.#options }) : undefined
     const answer = own === undefined ? undefined : await compileAnswer(asked, { own, front, ...session }, signal)
     const fronted = { ...sent, ...(hasFront && { front }), ...(answer !== undefined && { answer }) }
-    // A server separates no thought that the caller has begun.
-    const startsInside =
-      (isForeign || (prompt.type === 'chat' && isContinued(prompt))) && front?.format?.startsInReasoning === true
-    const outputFormat = own === undefined ? this.#formatOf(fronted, discovery, startsInside) : own.outputFormat
+    const format = own === undefined ? this.#formatOf(fronted, discovery) : own.outputFormat
+    const startsInside = own === undefined && startsInThought(prompt, { front, isForeign, format, profile })
+    const outputFormat = startsInside ? this.#formatOf(fronted, discovery, true) : format
     const request = { ...fronted, ...readingFields(fronted, protocol, outputFormat) }
     const inputTokens = needsCount(request, session.replicas.upstreams)
       ? await countInput(request, (call) => this.#ask(signal, call, request.callerKeys), signal)

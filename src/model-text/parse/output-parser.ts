@@ -16,8 +16,8 @@ export interface OutputParser {
   push(raw: RawText): readonly GenerationEvent[]
   /** Ends a choice: emits held text, and ends open blocks. The arguments of a truncated call are not completed. */
   end(choice: number, isTruncated?: boolean): readonly GenerationEvent[]
-  /** Ends the text of a choice before another event of the engine; more text may follow. */
-  interrupt(choice: number): readonly GenerationEvent[]
+  /** Ends the text of a choice before another event of the engine; more text may follow: of the answer, if the engine tells thoughts apart. */
+  interrupt(choice: number, options?: { readonly endsThought: boolean }): readonly GenerationEvent[]
   /** The number of calls in a choice so far. */
   calls(choice: number): number
   /** Pieces of raw text that began inside reasoning, over all choices: tokens, where a piece is a token. */
@@ -59,6 +59,8 @@ class FormatParser implements OutputParser {
   readonly #choices: (ChoiceReading | undefined)[] = []
   /** By choice, the number of calls before its text was last interrupted. */
   readonly #callsBefore: number[] = []
+  /** Choices whose text is no longer in the thought that their format begins in. */
+  readonly #afterThought = new Set<number>()
 
   constructor(rules: ChoiceRules, options: OutputParserOptions) {
     this.#rules = rules
@@ -83,7 +85,8 @@ class FormatParser implements OutputParser {
     return sink.end()
   }
 
-  interrupt(choice: number): readonly GenerationEvent[] {
+  interrupt(choice: number, { endsThought } = { endsThought: false }): readonly GenerationEvent[] {
+    if (endsThought) this.#afterThought.add(choice)
     const state = this.#choices[choice]
     if (state === undefined) return []
     const events = this.end(choice)
@@ -112,7 +115,7 @@ class FormatParser implements OutputParser {
       parallel: parallelToolCalls,
       makeCallId,
     })
-    const rules = this.#rules
+    const rules = this.#afterThought.has(choice) ? { ...this.#rules, startsInReasoning: false, prefix: '' } : this.#rules
     const parser = rules.type === 'messages' ? new MessageParser(writer, sink, rules) : new TaggedParser(writer, sink, rules)
     const state = { feed, sink, writer, parser, reading: parser.read() }
     this.#choices[choice] = state

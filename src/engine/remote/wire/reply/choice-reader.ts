@@ -51,6 +51,7 @@ export class ChoiceReader {
   #repeated: RepeatedCalls | undefined
   #inReasoning = false
   #inRefusal = false
+  #isThoughtLeft = false
   /** The first half of a surrogate pair whose second half is in the next chunk: some servers cut between them. */
   #half = ''
   #finish: Finish | undefined
@@ -157,6 +158,14 @@ export class ChoiceReader {
     return [...events, { type: 'finish', choice: this.#choice, ...matchCalls(finish, calls) }]
   }
 
+  /** The server separates the thought that the prompt has begun: its text is the answer. */
+  #leaveThought(): void {
+    const { outputFormat: format, stop, turnEnds } = this.#context.request
+    if (this.#isThoughtLeft || this.#stops === undefined || format?.startsInReasoning !== true) return
+    this.#isThoughtLeft = true
+    this.#stops = new AnswerStops(stop, { ...format, startsInReasoning: false }, turnEnds)
+  }
+
   #readOutput(wire: WireChoice, profile: Profile): readonly EngineEvent[] {
     const choice = this.#choice
     const { onPiece } = this.#context
@@ -173,6 +182,7 @@ export class ChoiceReader {
     this.#hasText ||= wire.text !== ''
     this.#hasTokens ||= tokens.length > 0
     if (wire.reasoning !== '') {
+      this.#leaveThought()
       onPiece(this.#thoughts === undefined && this.#calls === undefined ? '' : undefined, wire.reasoning)
       if (!this.#inReasoning) events.push(...this.#closeBlock())
       events.push(...this.#readReasoning(wire.reasoning, take()))
