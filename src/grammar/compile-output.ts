@@ -15,8 +15,11 @@ export type GrammarRequest = {
   readonly output: OutputStructure | { readonly type: 'gbnf'; readonly grammar: string }
   readonly param: string
   /** Allowed in place of the output, but for a caller's own grammar. */
-  readonly or?: { readonly output: OutputStructure; readonly param: string }
+  readonly or?: { readonly output: OutputStructure; readonly param: string; readonly tags?: Tags }
 }
+
+/** Texts that may stand around it. */
+type Tags = { readonly open: string; readonly close: string }
 
 /** The grammar of an output; a caller's own is checked. Throws a `GrammarError`. */
 export function compileOutput({ output, param, or }: GrammarRequest): CompiledGrammar {
@@ -28,7 +31,9 @@ export function compileOutput({ output, param, or }: GrammarRequest): CompiledGr
   const compiled = builder.build(root)
   if (or === undefined) return compiled
   // Gaps in the other's grammar do not affect the enforcement of the output.
-  return { ...compiled, grammar: builder.build(`${root} | ${addOutput(builder, or.output, or.param)}`).grammar }
+  const other = builder.addRule('other', addOutput(builder, or.output, or.param))
+  const tagged = or.tags === undefined ? '' : `| ${builder.literal(or.tags.open)} ${other} ${builder.literal(or.tags.close)}`
+  return { ...compiled, grammar: builder.build(`${root} | ${other} ${tagged}`).grammar }
 }
 
 /** Adds an output to a grammar; returns the name of its rule. */

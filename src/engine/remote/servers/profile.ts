@@ -105,6 +105,10 @@ export type Profile = {
   readonly jsonSchema: boolean
   /** Whether `required` and a named function are enforced. Without names, the one tool is declared alone. */
   readonly toolChoice: 'full' | 'no-names' | 'none'
+  /** Required calls are held to the schemas of strict tools only. */
+  readonly holdsStrictOnly?: true
+  /** A structure that is asked for leaves no room for calls, or gives way to them where a tool is strict. */
+  readonly structuresEndCalls?: true
   /** Accepts `parallel_tool_calls`; llama-server's default is false. */
   readonly parallelToolCalls: boolean
   /** Accepts `reasoning_budget_tokens` and `reasoning_budget_message`. */

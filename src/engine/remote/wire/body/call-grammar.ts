@@ -27,18 +27,32 @@ export function callsByGrammar({ prompt, toolChoice, output, logprobs }: CallReq
   return tools.some(({ enforced }) => enforced !== undefined)
 }
 
+/** Whether the structure that was asked for has to be one grammar with the call that may come instead. */
+export function callsBesideStructure({ prompt, toolChoice, output }: CallRequest, profile: Profile): boolean {
+  if (profile.structuresEndCalls !== true || profile.gbnf === undefined || profile.protocol !== 'chat') return false
+  if (prompt.type !== 'chat' || prompt.toolFormat !== undefined || toolChoice.type !== 'auto') return false
+  // Between structural tags, there is room for calls.
+  if (output.type === 'text' || output.type === 'tagged') return false
+  return callableTools(prompt.tools, toolChoice).length > 0
+}
+
+/** Many models write calls between these; which template such a server has, it does not say. */
+export const usualCallTags = { open: '<tool_call>\n', close: '\n</tool_call>' }
+
 /**
  * The grammar of one call or, unless one is required, of the output that was asked for; a caller's own grammar leaves no room for a call.
  * `anyArguments`: for parameters that have no grammar.
  */
 export function callGrammar(
   { prompt, toolChoice, output }: GenerationRequest,
-  { anyArguments }: { readonly anyArguments: boolean },
+  { anyArguments, tags }: { readonly anyArguments: boolean; readonly tags?: typeof usualCallTags },
 ): GrammarRequest {
   const tools = prompt.type === 'chat' ? enforcedTools(callableTools(prompt.tools, toolChoice)) : []
   const schema = { anyOf: tools.map((tool, index) => callSchema(tool, { id: `call-${index}`, anyArguments })) }
   const calls = { output: { type: 'json-schema', schema, strict: false, name: 'call' }, param: field('prompt', 'tools') } as const
-  return toolChoice.type !== 'auto' || output.type === 'text' ? calls : { output, param: outputParam(output), or: calls }
+  return toolChoice.type !== 'auto' || output.type === 'text'
+    ? calls
+    : { output, param: outputParam(output), or: { ...calls, ...(tags !== undefined && { tags }) } }
 }
 
 /** `id`: references in the parameters are to their own root, not to that of the larger schema. */

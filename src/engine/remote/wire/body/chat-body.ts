@@ -5,7 +5,7 @@ import { reasoningVariables } from '../../../../model-text/template/reasoning-va
 import { templateOf } from '../../../shared/template-choice.ts'
 import type { Profile } from '../../servers/profile.ts'
 import type { Upstream } from '../../servers/upstream.ts'
-import { callsByGrammar } from './call-grammar.ts'
+import { callsBesideStructure, callsByGrammar } from './call-grammar.ts'
 import { toWireMessages } from './chat-messages.ts'
 import { defaultLimit } from './default-limit.ts'
 import { constraintField, type OutputFields, outputFields } from './output-fields.ts'
@@ -15,7 +15,7 @@ import { sharedFields, streamOptions, topLogprobs, unsupported } from './samplin
 import { shownPrompt } from './shown-prompt.ts'
 import { refuseNames } from './speaker-names.ts'
 import { templateField } from './template-field.ts'
-import { wireSchema } from './wire-schema.ts'
+import { hasOldTuples, wireSchema } from './wire-schema.ts'
 
 /** A request to an upstream, and how strictly it constrains the output. */
 export type UpstreamBody = Pick<OutputFields, 'structured'> & {
@@ -34,7 +34,10 @@ export function chatBody(
   const prompt = shownPrompt(asked, profile)
   if (profile.refusesNames === true) refuseNames(prompt.messages, profile)
   if (callsByGrammar(request, profile)) return callBody(request, prompt, upstream, grammar)
-  const { fields, structured } = outputFields(request, profile, grammar)
+  if (callsBesideStructure(request, profile)) return bodyWithCalls(request, prompt, upstream, grammar)
+  // A required call leaves no text for a structure, of which some servers would give nothing else.
+  const isCall = request.toolChoice.type === 'required' && callableTools(prompt.tools, request.toolChoice).length > 0
+  const { fields, structured }: OutputFields = isCall ? { fields: {} } : outputFields(request, profile, grammar)
   return {
     path: '/chat/completions',
     body: {
@@ -68,6 +71,20 @@ function callBody(request: GenerationRequest, prompt: ChatPrompt, upstream: Upst
   const constraint = grammar === undefined || profile.gbnf === undefined ? {} : constraintField(profile.gbnf, grammar.grammar)
   const enforced = grammar === undefined || request.output.type === 'text' ? {} : { structured: grammar.enforcement }
   return { path, body: { ...body, chat_template_kwargs: { ...variables, tools }, ...constraint }, ...enforced }
+}
+
+/** A request for the structure or a call, by one grammar. A strict tool would end that. */
+function bodyWithCalls(
+  request: GenerationRequest,
+  asked: ChatPrompt,
+  upstream: Upstream,
+  grammar?: CompiledGrammar,
+): UpstreamBody {
+  const { gbnf } = upstream.profile
+  const prompt = { ...asked, tools: functionTools(asked.tools).map(({ strict: _, ...tool }) => tool) }
+  const { path, body } = chatBody({ ...request, output: { type: 'text' }, ignoreEos: false }, prompt, upstream)
+  if (grammar === undefined || gbnf === undefined) return { path, body }
+  return { path, body: { ...body, ...constraintField(gbnf, grammar.grammar) }, structured: grammar.enforcement }
 }
 
 /** The conversation with the beginning of the answer. */
@@ -110,17 +127,24 @@ function toolFields(
       : only !== undefined && names !== undefined && profile.toolChoice === 'full'
         ? { type: 'function', function: { name: only.name } }
         : 'required'
-  return { tools: tools.map((tool) => toWireTool(tool, profile)), tool_choice: choice, ...parallel }
+  const isRequired = toolChoice.type === 'required'
+  return { tools: tools.map((tool) => toWireTool(tool, profile, isRequired)), tool_choice: choice, ...parallel }
 }
 
-function toWireTool({ name, description, parameters, strict }: FunctionTool, profile: Profile): Record<string, unknown> {
+function toWireTool(
+  { name, description, parameters, strict }: FunctionTool,
+  profile: Profile,
+  isRequired = false,
+): Record<string, unknown> {
+  const schema = argumentsSchema({ parameters })
+  const isHeld = isRequired && profile.holdsStrictOnly === true && !hasOldTuples(schema)
   return {
     type: 'function',
     function: {
       name,
       ...(description !== undefined && { description }),
-      parameters: wireSchema(argumentsSchema({ parameters }), { isStrict: profile.refusesUnknownSchemas === true }),
-      ...(strict === true && { strict }),
+      parameters: wireSchema(schema, { isStrict: profile.refusesUnknownSchemas === true || isHeld }),
+      ...((strict === true || isHeld) && { strict: true }),
     },
   }
 }

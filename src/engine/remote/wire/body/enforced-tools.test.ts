@@ -28,6 +28,8 @@ const edit: FunctionTool = {
   enforced: parametersOf({ type: 'string', [gbnfKeyword]: 'root ::= "secret" [0-9]+\n' }),
 }
 
+type Body = Readonly<Record<string, unknown>>
+
 async function bodyOf(kind: ProfileName, toolChoice: ToolChoice, more: Partial<GenerationRequest> = {}) {
   const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [text('hi')] }], tools: [edit] } as const
   const request: GenerationRequest = { ...plainRequest, id: 'x', model: 'm', prompt, toolChoice, maxOutputTokens: 9, ...more }
@@ -110,6 +112,46 @@ describe('a server that refuses a grammar beside tools', () => {
     expect(['ab', call].map((await grammarOf(pattern, { type: 'required' })).matches)).toEqual([false, true])
     const own = { type: 'gbnf', grammar: 'root ::= "yes"' } as const
     expect(['yes', call].map((await grammarOf(own)).matches)).toEqual([true, false])
+  })
+
+  test.each([
+    ['vllm', ({ structured_outputs: held }: Body) => (held as Body).grammar],
+    ['sglang', ({ ebnf }: Body) => ebnf],
+  ] as const)(
+    '%s, on which a structure leaves no room for calls, gets one grammar of both beside tools',
+    async (kind, grammarOf) => {
+      const tools = [{ name: 'look', strict: true }]
+      const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [text('hi')] }], tools } as const
+      const call = '{"name": "look", "arguments": {}}'
+      const tagged = `<tool_call>\n${call}\n</tool_call>`
+      const accepted = async (output: GenerationRequest['output']) => {
+        const body = await bodyOf(kind, { type: 'auto' }, { prompt, output })
+        expect(body).toMatchObject({ tool_choice: 'auto', tools: [{ function: { name: 'look' } }] })
+        // A strict tool would end the structure.
+        expect(JSON.stringify(body)).not.toMatch(/strict|response_format|"regex"/)
+        return ['ab', 'yes', '{"size": "small"}', call, tagged].filter(createMatcher(String(grammarOf(body))).matches)
+      }
+      expect(await accepted(output)).toEqual(['{"size": "small"}', call, tagged])
+      expect(await accepted({ type: 'regex', pattern: '[ab]{2}' })).toEqual(['ab', call, tagged])
+      expect(await accepted({ type: 'gbnf', grammar: 'root ::= "yes"' })).toEqual(['yes'])
+      const body = await bodyOf(kind, { type: 'required' }, { prompt, output })
+      expect(body).toMatchObject({ tools: [{ function: { name: 'look' } }] })
+      expect(JSON.stringify(body)).not.toMatch(/response_format|structured_outputs|ebnf/)
+    },
+  )
+
+  test('vllm, which holds calls to strict schemas only, gets those of required calls as strict', async () => {
+    const tuple = { type: 'object', properties: { at: { type: 'array', items: [{ type: 'string' }, true] } } }
+    const tools = [{ name: 'look' }, { name: 'go', parameters: tuple }]
+    const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [text('hi')] }], tools } as const
+    const strictOf = async (kind: ProfileName, type: 'auto' | 'required') => {
+      const { tools } = await bodyOf(kind, { type }, { prompt })
+      return (tools as readonly { readonly function: Body }[]).map((tool) => tool.function.strict)
+    }
+    // Its compiler of grammars does not know the older spelling of tuples.
+    expect(await strictOf('vllm', 'required')).toEqual([true, undefined])
+    expect(await strictOf('vllm', 'auto')).toEqual([undefined, undefined])
+    expect(await strictOf('openai', 'required')).toEqual([undefined, undefined])
   })
 
   test('gets the JSON alone where no tool may be called', async () => {

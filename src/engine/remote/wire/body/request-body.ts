@@ -7,7 +7,7 @@ import { afterReasoning, fromRoot } from '../../../front/reasoning-grammar.ts'
 import { textHeader } from '../../../front/text-header.ts'
 import type { SentRequest } from '../../servers/check-upstream.ts'
 import type { Upstream } from '../../servers/upstream.ts'
-import { callGrammar, callsByGrammar } from './call-grammar.ts'
+import { callGrammar, callsBesideStructure, callsByGrammar, usualCallTags } from './call-grammar.ts'
 import { chatBody, type UpstreamBody } from './chat-body.ts'
 import { answerOf, completionBody } from './completion-body.ts'
 import { messagesBody } from './messages-body.ts'
@@ -29,8 +29,10 @@ export function requestBody(
   if (request.promptTokens !== undefined && isConversation) throw unsupported(upstream.profile, ['promptTokens'])
   // It has what the output and the calls need.
   if (answerOf(request, upstream.profile) !== undefined) return bodyWith(request, upstream, undefined)
-  if (callsByGrammar(request, upstream.profile)) {
-    const compile = (anyArguments: boolean) => grammars.compile(callGrammar(request, { anyArguments }))
+  const isBeside = callsBesideStructure(request, upstream.profile)
+  if (isBeside || callsByGrammar(request, upstream.profile)) {
+    const compile = (anyArguments: boolean) =>
+      grammars.compile(callGrammar(request, { anyArguments, ...(isBeside && { tags: usualCallTags }) }))
     return compile(false)
       .catch(() => compile(true))
       .then((grammar) => bodyWith(request, upstream, withFront(grammar, request)))

@@ -34,6 +34,12 @@ export function wireSchema(schema: JsonObject, { isStrict }: Pick<Reader, 'isStr
   return rewrite(schema, { isStrict, root: schema })
 }
 
+/** Lists of schemas as `items`: the spelling of an older draft, which not every compiler of grammars knows. */
+export function hasOldTuples(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.some(hasOldTuples)
+  return isObject(schema) && (Array.isArray(schema.items) || Object.values(schema).some(hasOldTuples))
+}
+
 function rewrite(schema: JsonObject, reader: Reader): JsonObject {
   const entries = Object.entries(schema).flatMap(([key, value]) => {
     if (value === null && !values.has(key)) return []

@@ -1,7 +1,7 @@
 import type { FormatSettings, OutputFormat } from '../../../../contract/output-format.ts'
 import { recogniseFormat } from '../../../../model-text/model-format.ts'
 import { type Discovery, profileOf } from '../../servers/upstream.ts'
-import { type CallRequest, callsByGrammar } from '../body/call-grammar.ts'
+import { type CallRequest, callsBesideStructure, callsByGrammar } from '../body/call-grammar.ts'
 
 /** `withoutCalls`: only the reasoning is read. `byGrammar`: of the call as JSON that our grammar enforces. */
 type Formats = Readonly<Record<'withTools' | 'withoutTools' | 'withoutCalls' | 'byGrammar', OutputFormat>>
@@ -21,7 +21,8 @@ export function createReplyFormat(settings: FormatSettings) {
     // These protocols have blocks for reasoning and calls.
     if (discovery.protocol !== 'chat' && toolFormat === undefined && prompt.toolFormat === undefined)
       return reasoningTags === undefined ? undefined : formats.withoutCalls
-    if (callsByGrammar(request, profileOf(discovery))) return formats.byGrammar
+    const profile = profileOf(discovery)
+    if (callsByGrammar(request, profile) || callsBesideStructure(request, profile)) return formats.byGrammar
     if (prompt.keepsCallTexts && discovery.protocol === 'chat') return formats.withoutCalls
     if (prompt.toolFormat !== undefined) return { ...formats.withTools, toolFormat: prompt.toolFormat }
     return prompt.tools.length > 0 || prompt.otherTools !== undefined ? formats.withTools : formats.withoutTools
