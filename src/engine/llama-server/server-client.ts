@@ -1,4 +1,4 @@
-import { textOf } from '../../base/text-of.ts'
+import { textOf } from '../../base/text/text-of.ts'
 import { modelsSchema, propsSchema, readFacts, type ServerFacts } from './server-facts.ts'
 
 /** The address of a server that we started, its key, and the name of its model. */

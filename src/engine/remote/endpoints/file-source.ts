@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { textOf } from '../../../base/text-of.ts'
+import { textOf } from '../../../base/text/text-of.ts'
 import { fileReason } from '../../../canonical/failure-reason.ts'
 import { messageOf } from '../../../contract/errors.ts'
 import type { Lookup } from './lookup-rule.ts'

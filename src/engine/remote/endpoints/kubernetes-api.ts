@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent } from 'undici'
-import { textOf } from '../../../base/text-of.ts'
+import { textOf } from '../../../base/text/text-of.ts'
 import { asObject, asText } from '../transport/loose-json.ts'
 import { hostInUrl } from './host-in-url.ts'
 
