@@ -56,7 +56,7 @@ async function lend(pool: Pool, timeoutMs: number): Promise<PostgresPoolClient> 
       throw toStoreError(isLate ? new Error(`it did not answer within ${timeoutMs / 1000} s`) : error)
     }
   }
-  // Kysely reads with cursors only where it is told to.
+  // Kysely asks for cursors only where its dialect is given some.
   return { query: query as PostgresPoolClient['query'], release: (isDiscarded) => client.release(isBroken || isDiscarded) }
 }
 
