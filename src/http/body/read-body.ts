@@ -114,8 +114,8 @@ declare module 'fastify' {
   }
 }
 
-export function tooLarge(limitBytes: number): AppError {
-  return new AppError('body-too-large', `the body is larger than the limit of ${limitBytes} bytes`)
+export function tooLarge(limitBytes: number, setting = 'server.bodyLimitBytes'): AppError {
+  return new AppError('body-too-large', `the body is larger than the limit of ${limitBytes} bytes (${setting})`)
 }
 
 export function noRoom(): AppError {

@@ -34,7 +34,7 @@ export async function* readList(
     // Not destroyed with this loop: its connection has to bring the reply.
     for await (const piece of body.iterator({ destroyOnReturn: false })) {
       size += piece.length
-      if (size > totalBytes) throw tooLarge(totalBytes)
+      if (size > totalBytes) throw tooLarge(totalBytes, 'of a whole batch')
       for (const item of splitter.push(piece)) {
         if (item.length > itemBytes) throw tooLarge(itemBytes)
         yield { item: textOf(item) }

@@ -267,7 +267,10 @@ describe('sound and pictures, passed on', () => {
 
   test('a body over the limit is a 413, and a form without a file a 400', async () => {
     const file = await toFile(Buffer.alloc(200_000), 'a.wav')
-    expect(await refusal(client.audio.transcriptions.create({ model: 'studio', file }))).toMatchObject({ status: 413 })
+    expect(await refusal(client.audio.transcriptions.create({ model: 'studio', file }))).toMatchObject({
+      status: 413,
+      message: expect.stringContaining('server.bodyLimitBytes'),
+    })
     const form = new FormData()
     form.set('model', 'studio')
     const headers = { authorization: 'Bearer sk-user-0123456789abcdef' }
