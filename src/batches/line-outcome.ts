@@ -17,11 +17,15 @@ export type LineOutcome =
   /** `ofCaller`: all lines of the caller for this model wait, because a limit of its key is reached. */
   | { readonly type: 'again'; readonly afterMs: number; readonly attempts: number; readonly ofCaller?: string }
 
-/** Decides by a reply whether its line has ended. `attempts`: those before; `isKnownAway`: lines before it found nobody who answers. */
-export function outcomeOf(reply: LineReply, attempts: number, isKnownAway: boolean): LineOutcome {
+/** What earlier lines found when nobody answered: `likely` if another line did, and not long ago, so that this one is not the cause. */
+export type KnownAway = 'likely' | 'maybe' | undefined
+
+/** Decides by a reply whether its line has ended. `attempts`: those before. */
+export function outcomeOf(reply: LineReply, attempts: number, knownAway: KnownAway): LineOutcome {
   const { status, requestId, body, retryAfterMs } = reply
   if (status === 429) return { type: 'again', afterMs: retryAfterMs ?? firstPauseMs, attempts, ofCaller: messageIn(reply) }
-  if (isKnownAway && notBegun.has(status)) return { type: 'again', afterMs: 0, attempts }
+  const isInnocent = notBegun.has(status) || (knownAway === 'likely' && isAway(reply))
+  if (knownAway !== undefined && isInnocent) return { type: 'again', afterMs: 0, attempts }
   if (passing.has(status) && attempts + 1 < maxAttempts) {
     return { type: 'again', afterMs: retryAfterMs ?? firstPauseMs * 4 ** attempts, attempts: attempts + 1 }
   }
@@ -30,9 +34,9 @@ export function outcomeOf(reply: LineReply, attempts: number, isKnownAway: boole
   return { type: 'ended', result: { ending, status, requestId, reply: body, ...(usage !== undefined && { usage }) } }
 }
 
-/** The model, or what is behind it, cannot answer any request now. */
-export function isAway({ status }: Pick<LineReply, 'status'>): boolean {
-  return away.has(status)
+/** The model, or what is behind it, cannot answer any request now. An output that breaks its schema is an answer. */
+export function isAway({ status, body }: Pick<LineReply, 'status' | 'body'>): boolean {
+  return away.has(status) && !body.includes('"invalid_output"')
 }
 
 export function isSuccess({ status }: Pick<LineReply, 'status'>): boolean {

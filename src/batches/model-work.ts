@@ -13,8 +13,8 @@ export type ModelWork = {
   load: () => Pick<SchedulerLoad, 'slots' | 'backgroundSlots' | 'busy' | 'queued'> & { readonly isSeparate: boolean }
   readonly order: LineOrder
   running: number
-  /** Nobody answers: since when, how many lines have tried it, and until when none is sent. */
-  away: { readonly sinceMs: number; readonly count: number; readonly untilMs: number } | undefined
+  /** Nobody answers: since when, how many lines have tried it, the last one, and until when none is sent. */
+  away: { readonly sinceMs: number; readonly count: number; readonly by: string; readonly untilMs: number } | undefined
   claiming: Promise<void> | undefined
   /** The last claim: when it was made, how many lines were wanted then, and how many have ended since. */
   claimed: { readonly atMs: number; readonly wanted: number; ended: number }

@@ -6,7 +6,7 @@ import type { ModelViewer } from '../contract/principal.ts'
 import type { Batch, ClaimedLine, LineResult } from '../contract/server/batches.ts'
 import { type BatchDeps, type LineReply, leaseMs } from './deps.ts'
 import { LineOrder } from './line-order.ts'
-import { isAway, isSuccess, messageIn, outcomeOf } from './line-outcome.ts'
+import { isAway, isSuccess, type KnownAway, messageIn, outcomeOf } from './line-outcome.ts'
 import { linesAhead, type ModelWork } from './model-work.ts'
 import { openLines } from './states.ts'
 import { finalize, readInput } from './transitions.ts'
@@ -17,8 +17,8 @@ const roundMs = 2000
 const flushMs = 200
 /** The pause of a model after a line that nobody answers; after each, it is twice as long, up to the second. */
 const [firstAwayMs, mostAwayMs] = [1000, 30_000]
-/** When nobody has answered for this long, the lines that try it fail. */
-const awayPatienceMs = 3_600_000
+/** When nobody has answered for this long, it is tried more seldom, and a failure may be due to the line. */
+const [awayPatienceMs, longAwayMs] = [3_600_000, 300_000]
 /** A limit of a key is tried again after this long: it may have become higher. */
 const mostPauseMs = 60_000
 /** A line that has given up its slot this often keeps the next one. */
@@ -271,9 +271,8 @@ export class BatchRunner {
         return this.#finish(line, { ending: 'cancelled' })
       }
       work.order.read(line, steadyMs())
-      const isKnownAway = wallClock() - (work.away?.sinceMs ?? 0) < awayPatienceMs
-      const outcome = outcomeOf(reply, line.attempts, isKnownAway)
-      if (isAway(reply)) await this.#wait(batch, work, reply)
+      const outcome = outcomeOf(reply, line.attempts, this.#knownAway(line, work))
+      if (isAway(reply)) await this.#wait(batch, work, reply, line)
       else work.away = undefined
       if (isSuccess(reply)) await this.#release(line.batchId)
       if (outcome.type === 'ended') return this.#finish(line, outcome.result)
@@ -300,14 +299,20 @@ export class BatchRunner {
     return { status, requestId: '', body: JSON.stringify(body) }
   }
 
+  #knownAway(line: ClaimedLine, { away }: ModelWork): KnownAway {
+    if (away === undefined) return undefined
+    return away.by !== keyOf(line) && this.#deps.wallClock() - away.sinceMs < awayPatienceMs ? 'likely' : 'maybe'
+  }
+
   /** Nobody answers: the lines of the model wait. */
-  async #wait({ id }: Batch, work: ModelWork, reply: LineReply): Promise<void> {
+  async #wait({ id }: Batch, work: ModelWork, reply: LineReply, line: ClaimedLine): Promise<void> {
     const nowMs = this.#deps.wallClock()
     const { sinceMs, count, untilMs: lastMs } = work.away ?? { sinceMs: nowMs, count: 0, untilMs: 0 }
     // One of those that were sent together.
     if (lastMs > nowMs) return
-    const untilMs = nowMs + Math.max(reply.retryAfterMs ?? 0, Math.min(mostAwayMs, firstAwayMs * 2 ** count))
-    work.away = { sinceMs, count: count + 1, untilMs }
+    const mostMs = nowMs - sinceMs < awayPatienceMs ? mostAwayMs : longAwayMs
+    const untilMs = nowMs + Math.max(reply.retryAfterMs ?? 0, Math.min(mostMs, firstAwayMs * 2 ** count))
+    work.away = { sinceMs, count: count + 1, untilMs, by: keyOf(line) }
     const waits = { reason: messageIn(reply), untilMs }
     await this.#store(() => this.#deps.store.change(id, (now) => ({ ...now, waits })))
   }

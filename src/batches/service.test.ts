@@ -31,6 +31,28 @@ describe('a line of a batch', () => {
     expect((await ended(batch)).counts).toMatchObject({ succeeded: 40, errored: 0 })
   })
 
+  test('waits while a gateway has no server, however few lines try it', async () => {
+    const { run, stateOf, sent } = await openService({ send: () => reply(502) })
+    const batch = await run([bodyOf('one'), bodyOf('two')])
+    // One of them for the third time.
+    await until(() => sent.length >= 5)
+    await pause(500)
+    expect((await stateOf(batch)).counts).toMatchObject({ errored: 0 })
+  })
+
+  test('with an output that breaks its schema holds up no others', async () => {
+    const error = { code: 'invalid_output' }
+    const { run, ended, stateOf, sent } = await openService({
+      slots: 1,
+      send: ({ body }) => (body.includes('bad') ? reply(502, { error }) : reply(200)),
+    })
+    const bad = await run([bodyOf('bad')])
+    await until(() => sent.length > 0)
+    const batch = await run(Array.from({ length: 5 }, (_, index) => bodyOf(`${index}`)))
+    await ended(batch)
+    expect((await stateOf(bad)).waits).toBeUndefined()
+  })
+
   test('that nobody answers, while others are answered, ends with the third', async () => {
     const hasBad = ({ body }: SentLine) => body.includes('bad')
     const { run, ended, sent } = await openService({ slots: 1, send: (line) => reply(hasBad(line) ? 503 : 200) })
