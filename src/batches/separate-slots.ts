@@ -11,7 +11,7 @@ export type ReadingCost = {
 
 /** The part of the last line in an average. */
 const newest = 0.2
-/** A slot's part of the lines that are left takes at least so many times as long as reading their beginning once more. */
+/** A slot's part of the lines that are left takes at least this many times as long as reading their beginning once more. */
 const worthReading = 5
 
 /** The slots of a server that share no caches: what the free ones have, the oldest first, which is the order in which it overwrites them. */
@@ -57,6 +57,6 @@ export function isWorthReading(
   { left, busy, nowMs }: { readonly left: number; readonly busy: number; readonly nowMs: number },
 ): boolean {
   if (readMs === undefined || readAtMs === undefined) return false
-  // Until the first line has ended, it has taken so long at least.
+  // Until the first line has ended, it has taken at least this time.
   return ((left / (running + 1)) * (lineMs ?? nowMs - readAtMs)) / busy >= readMs * worthReading
 }
