@@ -69,13 +69,14 @@ export class LineOrder {
 
   /** The line for a free slot. */
   take(nowMs: number, { isAhead = false, more = () => 0 }: TakeOptions = {}): ClaimedLine | undefined {
-    const mayRun = new Map<Beginning, boolean>()
+    const seen = new Set<Beginning>()
     let best: Ready | undefined
     for (const one of this.#ready) {
       const own = lastOf(one)
-      const may = mayRun.get(own) ?? this.#mayRun(one, nowMs, more)
-      mayRun.set(own, may)
-      if (may && (best === undefined || this.#isBefore(one, best))) best = one
+      // Of lines that begin alike, the first one.
+      if (seen.has(own)) continue
+      seen.add(own)
+      if (this.#mayRun(one, nowMs, more) && (best === undefined || this.#isBefore(one, best))) best = one
     }
     if (best === undefined || (isAhead && !this.#suitsAllSlots(best))) return undefined
     this.#ready.splice(this.#ready.indexOf(best), 1)
