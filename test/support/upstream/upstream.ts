@@ -25,7 +25,7 @@ export type ScriptedUpstream = {
   /** Connections that there were. */
   readonly accepted: () => number
   /** What `GET` answers from now on; what it does not, is answered as usual. */
-  get?: (path: string, response: ServerResponse) => boolean
+  get?: (path: string, response: ServerResponse, headers?: IncomingHttpHeaders) => boolean
   /** What `POST /v1/chat/completions` and `/v1/completions` answer from now on. */
   answer: Answer
   close(): Promise<void>
@@ -49,7 +49,7 @@ export async function startUpstream(
       if (!response.writableEnded) hangUps += 1
     })
     if (request.method === 'GET') {
-      if (upstream.get?.(request.url ?? '', response) === true) return
+      if (upstream.get?.(request.url ?? '', response, headers) === true) return
       const found = request.url === '/v1/models' || request.url === '/health'
       response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' })
       response.end(

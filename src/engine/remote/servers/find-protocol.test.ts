@@ -63,3 +63,21 @@ function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ error: { message: 'no' } }))
 }
+
+test('a Dragoman that is spoken to in Messages is known as one, and Anthropic as Anthropic', async () => {
+  const kindOf = async (get: (headers: IncomingHttpHeaders) => object | undefined) => {
+    const server = await upstream(messageOf(textBlock(0, 'ok')))
+    server.get = (path, response, headers) => {
+      const entry = path === '/v1/models' ? get(headers ?? {}) : undefined
+      if (entry === undefined) response.writeHead(path === '/v1/models' ? 401 : 404).end()
+      else response.end(JSON.stringify({ data: [{ id: 'up', ...entry }] }))
+      return true
+    }
+    const engine = await knownEngine([server], { protocol: 'messages' })
+    return engine.capabilities.fleet?.replicas()[0]?.found?.kind
+  }
+  const anthropic = { type: 'model' }
+  const dragoman = { object: 'model', owned_by: 'dragoman', state: 'ready', aliases: [] }
+  expect(await kindOf((headers) => (headers['anthropic-version'] === undefined ? dragoman : anthropic))).toBe('dragoman')
+  expect(await kindOf((headers) => (headers['x-api-key'] === undefined ? undefined : anthropic))).toBe('anthropic')
+})

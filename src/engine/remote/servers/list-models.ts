@@ -32,8 +32,12 @@ export async function askForModels(
     // Together replies with the bare list.
     return asObject(reply)?.data ?? reply
   }
-  return await list(profileIn(profile ?? 'openai', protocol).head).catch((error: unknown) => {
+  const { head } = profileIn(profile ?? 'openai', protocol)
+  // With Anthropic's header, a server of another kind may list its models in Anthropic's form, which does not show the kind.
+  const isUnknown = profile === undefined && protocol === 'messages'
+  return await list(isUnknown ? undefined : head).catch((error: unknown) => {
     signal.throwIfAborted()
+    if (isUnknown && !isUnauthorized(error)) return list(head)
     // Anthropic does not accept bearer tokens.
     if (profile !== undefined || !isUnauthorized(error)) throw error
     return list(profileIn('anthropic', 'messages').head)
