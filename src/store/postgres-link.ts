@@ -89,6 +89,8 @@ export class PostgresLink {
       connectionTimeoutMillis: connectTimeoutMs,
       query_timeout: queryTimeoutMs,
       keepAlive: true,
+      // Callers do not wait for each other. When one gets no answer, the connection is opened anew: no other would get one.
+      pipeline: true,
     })
     const lose = () => {
       if (this.#client === client) this.#client = undefined

@@ -43,7 +43,7 @@ export async function createServeHome(
   )
   const children = new Set<ChildProcess>()
   const start = async (): Promise<ServeProcess> => {
-    const args = [...flags, builtProgram, 'serve', '--config', file]
+    const args = ['--throw-deprecation', ...flags, builtProgram, 'serve', '--config', file]
     const env = { ...process.env, DRAGOMAN_HOME: home, ...added }
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
     children.add(child)
