@@ -54,7 +54,7 @@ export type Server = {
 export function createServer(deps: ServerDeps): Server {
   const { log, cancellations, bodyLimitBytes = defaultBodyLimitBytes, dialects: added = [] } = deps
   const inFlight = new InFlightRequests()
-  const streams = new KeptStreams({ siblings: deps.siblings, wallClock: Date.now })
+  const streams = new KeptStreams({ everyone: deps.everyone, wallClock: Date.now })
   const { watch, refuse } = createRequestWatch(deps, inFlight)
   const inTurn = createPipelines()
   const enter: Enter = (request, reply, go) =>

@@ -2,25 +2,75 @@ import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { UsageCounter } from '../contract/quota.ts'
 import type { Carrier, DocumentRows } from '../contract/server/shared.ts'
+import { Letters, toNotifications } from './postgres-letters.ts'
 import type { PostgresLink } from './postgres-link.ts'
 import type { Tables } from './tables.ts'
 
 type Parts = { readonly db: Kysely<Tables>; readonly link: PostgresLink; readonly usage: UsageCounter }
 
-/** What all processes with one database share: messages as notifications, documents in a table. */
+/** A process that is stopped lets its askers wait for so long. */
+const answeredWithinMs = 500
+
+type Envelope = { readonly from?: unknown; readonly question?: unknown; readonly message?: unknown; readonly answer?: unknown }
+
+/**
+ * What all processes with one database share: messages as notifications, documents in a table. Each process has a channel of its own for
+ * the answers to its questions.
+ */
 export function createPostgresCarrier({ db, link, usage }: Parts): Carrier {
   /** Notifications also come back to their sender. */
   const own = randomUUID()
+  const letters = new Letters()
+  /** What takes the answers to each. */
+  const questions = new Map<string, (answer: unknown) => void>()
+  let isListening: Promise<void> | undefined
+  const send = async (channel: string, envelope: Envelope) => {
+    await Promise.all(toNotifications({ from: own, ...envelope }).map((part) => link.notify(channel, part)))
+  }
+  const hearAnswer = (notification: string) => {
+    const { question, answer } = openEnvelope(letters.take(notification))
+    questions.get(String(question))?.(answer)
+  }
+  const ask = async (channel: string, message: object) => {
+    isListening ??= link.subscribe({ channel: answersOf(own), onNotice: hearAnswer, onGap: () => undefined })
+    await isListening
+    const others = await link.countOthers()
+    const id = randomUUID()
+    const answers: unknown[] = []
+    const all = new Promise<void>((resolve) => {
+      const late = setTimeout(resolve, answeredWithinMs)
+      const end = () => {
+        clearTimeout(late)
+        resolve()
+      }
+      questions.set(id, (answer) => {
+        if (answers.push(answer) >= others) end()
+      })
+      if (others === 0) end()
+    })
+    try {
+      await send(channel, { message, question: id })
+      await all
+    } finally {
+      questions.delete(id)
+    }
+    return answers
+  }
   return {
-    async publish(topic, message) {
-      await link.notify(channelOf(topic), JSON.stringify({ from: own, ...message }))
+    async publish(topic, message, isAnswered) {
+      if (isAnswered) return ask(channelOf(topic), message)
+      await send(channelOf(topic), { message })
       return []
     },
     subscribe(topic, listener, onGap) {
-      const onNotice = (payload: string) => {
-        const message = parse(payload)
-        if (message?.from !== own) listener(message)
+      const hear = async (notification: string) => {
+        const { from, question, message } = openEnvelope(letters.take(notification))
+        if (from === own) return
+        const answer = await listener(message)
+        if (typeof question === 'string') await send(answersOf(String(from)), { question, answer })
       }
+      // An answer that does not arrive is one that takes too long.
+      const onNotice = (notification: string) => void hear(notification).catch(() => undefined)
       return link.subscribe({ channel: channelOf(topic), onNotice, onGap })
     },
     documents: createRows(db),
@@ -33,13 +83,12 @@ function channelOf(topic: string): string {
   return `dragoman_${topic}`
 }
 
-/** Undefined for invalid JSON: any client of the database can use the channel. */
-function parse(payload: string): { readonly from?: unknown } | undefined {
-  try {
-    return JSON.parse(payload) ?? undefined
-  } catch {
-    return undefined
-  }
+function answersOf(process: string): string {
+  return `dragoman_answers_${process.replaceAll('-', '')}`
+}
+
+function openEnvelope(given: unknown): Envelope {
+  return typeof given === 'object' && given !== null ? given : {}
 }
 
 function createRows(db: Kysely<Tables>): DocumentRows {

@@ -4,6 +4,7 @@ import type { Client } from 'pg'
 import type { Lock } from '../contract/server/shared.ts'
 import { toStoreError } from './failure.ts'
 
+const applicationName = 'dragoman notices'
 const reconnectMs = 1000
 const connectTimeoutMs = 10_000
 /** Callers wait for it. */
@@ -36,7 +37,17 @@ export class PostgresLink {
     this.#subscriptions.push(subscription)
     this.#gapTimer ??= setInterval(() => this.#onGap(), gapEveryMs).unref()
     await this.#open()
-    await this.#client?.query(`listen ${subscription.channel}`).catch(() => undefined)
+    await this.#client?.query(`listen "${subscription.channel}"`).catch(() => undefined)
+  }
+
+  /** How many other processes are connected so. */
+  async countOthers(): Promise<number> {
+    await this.#open()
+    const [row] = await this.#query(
+      'select count(*)::int - 1 as others from pg_stat_activity where datname = current_database() and application_name = $1',
+      [applicationName],
+    )
+    return Math.max(0, Number(row?.others))
   }
 
   async notify(channel: string, payload: string): Promise<void> {
@@ -85,7 +96,7 @@ export class PostgresLink {
     const { default: pg } = await import('pg')
     const client = new pg.Client({
       connectionString: this.#url,
-      application_name: 'dragoman notices',
+      application_name: applicationName,
       connectionTimeoutMillis: connectTimeoutMs,
       query_timeout: queryTimeoutMs,
       keepAlive: true,
@@ -108,7 +119,7 @@ export class PostgresLink {
     client.once('end', lose)
     try {
       await client.connect()
-      for (const { channel } of this.#subscriptions) await client.query(`listen ${channel}`)
+      for (const { channel } of this.#subscriptions) await client.query(`listen "${channel}"`)
       if (this.#isClosed) return await client.end()
       this.#client = client
       this.#onGap()

@@ -15,14 +15,14 @@ import { createConfiguredTools } from './tools.ts'
 type Surroundings = {
   readonly log: Logger
   readonly models: Pick<ModelSet, 'find'>
-  readonly state: Pick<State, 'live' | 'sealerOf' | 'store' | 'siblings'>
+  readonly state: Pick<State, 'live' | 'sealerOf' | 'store' | 'siblings' | 'everyone'>
   readonly watching: Pick<Awaited<ReturnType<typeof openWatching>>, 'metrics' | 'ofGenerations'>
   readonly admitsToolCall: NonNullable<Generating['admitsToolCall']>
 }
 
 /** Opens what all generations share, with the media and the tools that the configuration allows. */
 export async function openGenerating(config: LoadedConfig, { log, models, state, watching, admitsToolCall }: Surroundings) {
-  const { live, sealerOf, store, siblings } = state
+  const { live, sealerOf, store, siblings, everyone } = state
   const { onFallback, ...observers } = watching.ofGenerations
   const { media, files } = createConfiguredMedia(config, store?.files)
   const { tools, pictures } = await createConfiguredTools(config, log)
@@ -43,7 +43,7 @@ export async function openGenerating(config: LoadedConfig, { log, models, state,
       others: { find: (name, viewer) => models.find(name, viewer), onFallback },
       prefixes: new PrefixMemory({ siblings, render, onDiverged: watching.metrics.promptDiverged }),
       ...observers,
-      approvals: new ToolApprovals(siblings),
+      approvals: new ToolApprovals(everyone),
       admitsToolCall,
       shortensOutput: config.server.shortenOutput,
       sealerOf,

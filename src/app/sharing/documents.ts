@@ -4,7 +4,6 @@ import type { Bus, DocumentRow, DocumentRows, SharedDocuments, Topic } from '../
 const changed: Topic<{ readonly name: string }> = {
   name: 'documents',
   message: z.object({ name: z.string() }),
-  answer: z.undefined(),
 }
 
 type Watched = {

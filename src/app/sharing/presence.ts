@@ -9,7 +9,6 @@ const seenForMs = 60_000
 const presenceTopic: Topic<{ readonly id: string; readonly leaves?: boolean | undefined }> = {
   name: 'presence',
   message: z.object({ id: z.string().max(100), leaves: z.boolean().optional() }),
-  answer: z.undefined(),
 }
 
 /** Which processes share what this one shares: itself, and those that were heard in the last minute in which any was. */

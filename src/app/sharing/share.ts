@@ -18,7 +18,7 @@ export function share(carriers: readonly (Carrier | undefined)[], log: WarningLo
     async publish(topic, message) {
       const answers = all.map(async (carrier) => {
         try {
-          const given = await carrier.publish(topic.name, message)
+          const given = await carrier.publish(topic.name, message, topic.answer !== undefined)
           away.delete(carrier)
           return given
         } catch (error) {
@@ -29,7 +29,7 @@ export function share(carriers: readonly (Carrier | undefined)[], log: WarningLo
         }
       })
       const given = (await Promise.all(answers)).flat()
-      return given.map((answer) => topic.answer.safeParse(answer).data).filter((answer) => answer !== undefined)
+      return given.map((answer) => topic.answer?.safeParse(answer).data).filter((answer) => answer !== undefined)
     },
     async subscribe(topic, listener, onGap = () => undefined) {
       // Any client of the database can publish, too.

@@ -8,7 +8,6 @@ type Ejection = { readonly model: string; readonly url: string; readonly reason:
 const ejectionTopic: Topic<Ejection> = {
   name: 'ejections',
   message: z.object({ model: z.string(), url: z.string(), reason: z.enum(ejectionReasons) }),
-  answer: z.undefined(),
 }
 
 /** More ejections in a second are the fault of this process's own network. */

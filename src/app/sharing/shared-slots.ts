@@ -13,7 +13,6 @@ type Use = { readonly id: string; readonly model: string; readonly interactive: 
 const useTopic: Topic<Use> = {
   name: 'slots',
   message: z.object({ id: z.string().max(100), model: z.string(), interactive: z.number().int().min(0) }),
-  answer: z.undefined(),
 }
 
 type Model = {

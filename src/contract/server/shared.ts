@@ -6,14 +6,15 @@ type Schema<T> = { safeParse(value: unknown): { readonly data?: T | undefined } 
 export type Topic<Message extends object, Answer = undefined> = {
   readonly name: string
   readonly message: Schema<Message>
-  readonly answer: Schema<Answer>
+  /** Absent: nobody answers. */
+  readonly answer?: Schema<Answer>
 }
 
 /** Messages between processes. */
 export interface Bus {
   /**
    * Sends a message to all other processes; those that are out of reach miss it. Resolves when each that can answer has done so, or has
-   * taken too long, with the answers: those of processes that are reached through a database are not known. Never rejects.
+   * taken too long, with the answers. A process that is reached in two ways hears it twice. Never rejects.
    */
   publish<Message extends object, Answer>(topic: Topic<Message, Answer>, message: Message): Promise<readonly Answer[]>
   /**
@@ -55,7 +56,7 @@ export interface SharedDocuments {
 /** A way between processes: through the process that started them, or through PostgreSQL. */
 export interface Carrier extends Pick<Shared, 'usage' | 'lock'> {
   readonly documents: DocumentRows
-  publish(topic: string, message: object): Promise<readonly unknown[]>
+  publish(topic: string, message: object, isAnswered: boolean): Promise<readonly unknown[]>
   subscribe(topic: string, listener: (message: unknown) => unknown, onGap: () => void): Promise<void>
 }
 

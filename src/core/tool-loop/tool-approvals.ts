@@ -20,12 +20,12 @@ type Waiting = { readonly owner: string; decide(decision: Decision): void }
 /** Calls that wait for their callers' approval, by id. */
 export class ToolApprovals {
   readonly #waiting = new Map<string, Waiting>()
-  readonly #siblings: Bus | undefined
+  readonly #everyone: Bus | undefined
 
-  /** `siblings`: the other processes of the server. */
-  constructor(siblings?: Bus) {
-    this.#siblings = siblings
-    void siblings?.subscribe(decisionTopic, (decision) => this.decide(decision))
+  /** `everyone`: all processes with the same store. */
+  constructor(everyone?: Bus) {
+    this.#everyone = everyone
+    void everyone?.subscribe(decisionTopic, (decision) => this.decide(decision))
   }
 
   /** Resolves with the decision; rejects with the signal's reason. */
@@ -59,7 +59,7 @@ export class ToolApprovals {
 
   /** The same, wherever it waits. */
   async decideAnywhere(decision: CallDecision): Promise<boolean> {
-    return this.decide(decision) || (await this.#siblings?.publish(decisionTopic, decision))?.includes(true) === true
+    return this.decide(decision) || (await this.#everyone?.publish(decisionTopic, decision))?.includes(true) === true
   }
 
   get size(): number {

@@ -52,8 +52,8 @@ type Answer = z.output<typeof answer>
 const topic: Topic<Question, Answer> = { name: 'kept-streams', message: question, answer }
 
 type Options = {
-  /** Other processes of the server, which keep streams of the same callers. */
-  readonly siblings: Bus | undefined
+  /** All processes with the same store, which keep streams of the same callers. */
+  readonly everyone: Bus | undefined
   wallClock(): number
 }
 
@@ -69,7 +69,7 @@ export class KeptStreams {
 
   constructor(options: Options) {
     this.#options = options
-    void options.siblings?.subscribe(topic, (asked) => this.#answer(asked))
+    void options.everyone?.subscribe(topic, (asked) => this.#answer(asked))
   }
 
   /** Keeps the stream of a request that names its conversation (`name`); undefined for others. Close it. */
@@ -77,7 +77,7 @@ export class KeptStreams {
     if (typeof name !== 'string' || name === '' || name.length > maxIdChars) return undefined
     const id = name
     this.#endAll([this.#streams.get(keyOf({ owner, id }))])
-    void this.#options.siblings?.publish(topic, { ask: 'replace', owner, ids: [id], from: 0 })
+    void this.#options.everyone?.publish(topic, { ask: 'replace', owner, ids: [id], from: 0 })
     const log = new FollowedLog<Buffer>({ maxSize: keptStreamBytes, sizeOf: ({ length }) => length })
     const stream: KeptStream = { id, owner, log, handle, startedAtMs: this.#options.wallClock() }
     this.#streams.set(keyOf(stream), stream)
@@ -103,11 +103,13 @@ export class KeptStreams {
     return this.#matching(owner, [id]).at(-1)
   }
 
-  /** Those that exist, in all processes of the server. */
+  /** Those that exist, in all processes. */
   async lookup(owner: string, ids: readonly string[]): Promise<readonly StreamSummary[]> {
     const here = this.#matching(owner, ids).map(summarize)
     const elsewhere = await this.#ask({ ask: 'lookup', owner, ids: [...ids], from: 0 })
-    return [...here, ...elsewhere.flatMap(({ streams = [] }) => streams)]
+    const all = [...here, ...elsewhere.flatMap(({ streams = [] }) => streams)]
+    // A process that is reached in two ways answers twice.
+    return [...new Map(all.map((stream) => [`${stream.startedAtMs} ${stream.id}`, stream])).values()]
   }
 
   /** A part of a stream of another process; undefined if none has it. */
@@ -128,7 +130,7 @@ export class KeptStreams {
   }
 
   async #ask(asked: Question): Promise<readonly Answer[]> {
-    return (await this.#options.siblings?.publish(topic, asked)) ?? []
+    return (await this.#options.everyone?.publish(topic, asked)) ?? []
   }
 
   #answer({ ask, owner, ids, from }: Question): Answer | undefined {

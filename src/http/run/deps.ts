@@ -81,7 +81,7 @@ export type Watching = {
   now(): number
   readonly cancellations: Cancellations
   /** All processes with the same store, and those of this server; absent: there is one. */
-  readonly everyone?: Pick<Shared, 'publish' | 'lock'>
+  readonly everyone?: Pick<Shared, 'publish' | 'subscribe' | 'lock'>
   /** The requests that run and have ended; absent: nobody watches. */
   readonly activity?: Activity
   /** Records spans of requests; absent: nothing is recorded. */

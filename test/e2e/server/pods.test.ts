@@ -54,8 +54,8 @@ describe.skipIf(!hasPostgres || !hasNginx)(`two servers behind nginx on one Post
     await writeFile(join(templates, 'shout.jinja'), '{% for message in messages %}{{ message.content | upper }}{% endfor %}')
     postgres = await startPostgres()
     const database = await postgres.createDatabase()
-    const env = { DRAGOMAN_SEAL_KEY: 'one for all' }
     const ports = [await freePort(), await freePort()] as const
+    const env = { DRAGOMAN_SEAL_KEY: 'one for all' }
     const open = (port: number) =>
       createServeHome(
         database,
@@ -82,11 +82,12 @@ describe.skipIf(!hasPostgres || !hasNginx)(`two servers behind nginx on one Post
   })
 
   const root = { key: 'sk-root' }
-  const send = ({ url }: { readonly url: string }, path: string, { key = 'sk-ann', body, method }: Asked = {}) =>
+  const send = ({ url }: { readonly url: string }, path: string, { key = 'sk-ann', body, method }: Asked = {}, more = {}) =>
     fetch(url + path, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: {
         authorization: `Bearer ${key}`,
+        ...more,
         ...(body !== undefined && !(body instanceof FormData) && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
@@ -147,12 +148,31 @@ describe.skipIf(!hasPostgres || !hasNginx)(`two servers behind nginx on one Post
     })
   })
 
-  test('a stream of one ends when the other is asked to cancel it', async () => {
+  test('a stream of one ends when the other is asked to cancel it, which counts it', async () => {
     const reply = await send(pods[0], '/v1/chat/completions', {
       body: { model: 'default', stream: true, messages: [{ role: 'user', content: speaking }], cancel_id: 'c' },
     })
-    await ask(pods[1], '/api/inference/cancel', { body: { cancel_id: 'c' } })
+    expect((await ask(pods[1], '/api/inference/cancel', { body: { cancel_id: 'c' } })).body).toEqual({ cancelled: 1 })
     expect(await reply.text()).toMatch(/"finish_reason":"length".*\[DONE\]/s)
+  })
+
+  test('a stream that a client names is found, read and ended on the other', async () => {
+    const chunks = Array.from({ length: 20 }, (_, at) => `${at}: ${'long '.repeat(1000)}`)
+    const reply = await send(
+      pods[0],
+      '/v1/chat/completions',
+      {
+        body: { model: 'default', stream: true, messages: [{ role: 'user', content: JSON.stringify({ chunks }) }] },
+      },
+      { 'x-conversation-id': 'talk' },
+    )
+    const whole = await reply.text()
+    const lookup = async () => (await ask(pods[1], '/v1/streams/lookup', { body: { conversation_ids: ['talk'] } })).body
+    expect(await lookup()).toMatchObject([{ conversation_id: 'talk', is_done: true, total_bytes: whole.length }])
+    // It is longer than what PostgreSQL takes at once.
+    expect(await (await send(pods[1], '/v1/stream?conv_id=talk&from=0')).text()).toBe(whole)
+    await send(pods[1], '/v1/stream?conv_id=talk', { method: 'DELETE' })
+    expect(await lookup()).toEqual([])
   })
 
   test('what one seals for its caller, the other opens', async () => {

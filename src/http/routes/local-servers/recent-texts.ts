@@ -21,11 +21,11 @@ const topic: Topic<{ readonly key: string }, RecentText> = {
 /** The last generations of callers, by the names that they gave them; those of other processes of the server are asked for. */
 export class RecentTexts {
   readonly #recent = new LruMap<string, { text: string; tokens: GeneratedToken[] }>({ max: maxGenerations })
-  readonly #siblings: Bus | undefined
+  readonly #everyone: Bus | undefined
 
-  constructor(siblings: Bus | undefined) {
-    this.#siblings = siblings
-    void siblings?.subscribe(topic, ({ key }) => this.#recent.get(key))
+  constructor(everyone: Bus | undefined) {
+    this.#everyone = everyone
+    void everyone?.subscribe(topic, ({ key }) => this.#recent.get(key))
   }
 
   /** Returns what notes the events of a generation; an earlier one of this name is forgotten. */
@@ -44,7 +44,7 @@ export class RecentTexts {
     const key = keyOf(owner, name)
     const here = this.#recent.get(key)
     if (here !== undefined) return here
-    const elsewhere = (await this.#siblings?.publish(topic, { key })) ?? []
+    const elsewhere = (await this.#everyone?.publish(topic, { key })) ?? []
     return elsewhere[0] ?? nothing
   }
 }

@@ -31,7 +31,7 @@ export function addKoboldRoutes(app: FastifyInstance, deps: DialectDeps & Operat
     const viewer = callerOf(request)
     return deps.models.get(defaultModelName(deps, viewer), viewer).engine
   }
-  const texts = new RecentTexts(deps.siblings)
+  const texts = new RecentTexts(deps.everyone)
   const watch = texts.watch.bind(texts)
   const contextOf = (request: FastifyRequest) => ({ value: engineOf(request).facts.contextLength ?? 0 })
   for (const version of ['v1', 'latest']) {
