@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Sealer } from '../../contract/sealer.ts'
+import type { SharedDocuments } from '../../contract/server/shared.ts'
 import { createSealer } from './sealer.ts'
 
 const log = pino({ enabled: false })
@@ -48,4 +49,19 @@ test('a damaged key is not used, and not replaced', async () => {
   const sealer = (await createSealer({ home, log, env: {} }))('anyone')
   expect(sealer.open(sealer.seal('x'))).toBe('x')
   expect(await readFile(join(home, 'seal-key'), 'utf8')).toBe('short')
+})
+
+test('servers with one store have one key, and what the first has sealed before stays readable', async () => {
+  const homes = await Promise.all([newHome(), newHome()])
+  const before = (await createSealer({ home: homes[0], log, env: {} }))('laptop').seal('Hm.')
+  let document: unknown
+  const documents = {
+    change: async (_: string, edit: (json: unknown) => unknown) => {
+      document = edit(document)
+    },
+  } as SharedDocuments
+  const sealers: Sealer[] = []
+  for (const home of homes) sealers.push((await createSealer({ home, documents, log, env: {} }))('laptop'))
+  for (const sealer of sealers) expect(sealer.open(before)).toBe('Hm.')
+  expect(sealers[0]?.open(sealers[1]?.seal('So.') ?? '')).toBe('So.')
 })

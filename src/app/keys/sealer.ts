@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf } from '../../contract/errors.ts'
 import type { SealerOf } from '../../contract/sealer.ts'
+import type { SharedDocuments } from '../../contract/server/shared.ts'
 import { namesWith } from '../../engine/remote/session-names.ts'
 
 const algorithm = 'aes-256-gcm'
@@ -16,51 +17,47 @@ const prefix = 'dg1.'
 type SealerOptions = {
   /** The data folder. */
   readonly home: string
+  /** What all servers with the store have in common; absent: nothing. */
+  readonly documents?: SharedDocuments | undefined
   readonly log: Logger
   readonly env?: NodeJS.ProcessEnv
 }
 
 /**
- * Seals with a key in the data folder, which is made once, or with a key of the environment variable DRAGOMAN_SEAL_KEY, for several
- * machines. AES-256-GCM with the owner as associated data; a seal is `dg1.` and base64url of nonce, tag and text.
+ * Seals with a key that is made once: of all servers with the store, or else of those with the data folder. The environment variable
+ * DRAGOMAN_SEAL_KEY replaces it. AES-256-GCM with the owner as associated data; a seal is `dg1.` and base64url of nonce, tag and text.
  */
-export async function createSealer({ home, log, env = process.env }: SealerOptions): Promise<SealerOf> {
+export async function createSealer({ log, ...place }: SealerOptions): Promise<SealerOf> {
   try {
-    return sealWith(await findKey(home, env))
+    return sealWith(await findKey(place))
   } catch (error) {
-    log.warn(
-      `${join(home, 'seal-key')} cannot be used (${messageOf(error)}): what this server seals can be opened only until it ends`,
-    )
+    log.warn(`the seal key cannot be used (${messageOf(error)}): what this server seals can be opened only until it ends`)
     return sealWith(randomBytes(keyBytes))
   }
 }
 
-/** For servers that share a store: what one seals, such as the signature of a thinking block, another could not open. */
-export function warnOfUnsharedSeals(log: Logger, env = process.env): void {
-  if (sharedKey(env) !== undefined) return
-  log.warn(
-    'the store is shared by all servers that use it, but DRAGOMAN_SEAL_KEY is not set: what this server seals for its clients, no other ' +
-      'can open, and reasoning that they bring there is left out; set it to one random text on all of them',
-  )
-}
-
 /** Hashes sessions for routers, equally in all processes and on all machines that seal with the same key. */
-export async function createSessionHash({
-  home,
-  env = process.env,
-}: Omit<SealerOptions, 'log'>): Promise<(text: string) => string> {
+export async function createSessionHash(place: Omit<SealerOptions, 'log'>): Promise<(text: string) => string> {
   // Without a key, session names change with a restart.
-  const key = await findKey(home, env).catch(() => randomBytes(keyBytes))
+  const key = await findKey(place).catch(() => randomBytes(keyBytes))
   return namesWith(createHmac('sha256', key).update('names of sessions').digest())
 }
 
-async function findKey(home: string, env: NodeJS.ProcessEnv): Promise<Buffer> {
-  const given = sharedKey(env)
-  return given === undefined ? ensureKey(home, join(home, 'seal-key')) : createHash('sha256').update(given).digest()
+async function findKey({ home, documents, env = process.env }: Omit<SealerOptions, 'log'>): Promise<Buffer> {
+  const { DRAGOMAN_SEAL_KEY: given } = env
+  if (given !== undefined && given !== '') return createHash('sha256').update(given).digest()
+  const own = await ensureKey(home, join(home, 'seal-key'))
+  return documents === undefined ? own : keyOfAll(documents, own)
 }
 
-function sharedKey({ DRAGOMAN_SEAL_KEY: given }: NodeJS.ProcessEnv): string | undefined {
-  return given === '' ? undefined : given
+/** The first server with the store brings its own key: what it has sealed stays readable. */
+async function keyOfAll(documents: SharedDocuments, own: Buffer): Promise<Buffer> {
+  let shared: unknown
+  await documents.change('seal-key', (json) => {
+    shared = json ?? own.toString('base64')
+    return shared
+  })
+  return toKey(String(shared), 'the document in the database')
 }
 
 /** If several processes start together, the first makes the key. */
@@ -88,9 +85,13 @@ async function readKey(path: string): Promise<Buffer | undefined> {
     throw error
   })
   if (text === undefined) return undefined
-  const key = Buffer.from(text, 'base64')
+  return toKey(text, path)
+}
+
+function toKey(base64: string, place: string): Buffer {
+  const key = Buffer.from(base64, 'base64')
   if (key.length === keyBytes) return key
-  throw new Error(`it holds ${key.length} bytes instead of ${keyBytes}: delete it`)
+  throw new Error(`${place} holds ${key.length} bytes instead of ${keyBytes}: delete it`)
 }
 
 function sealWith(key: Buffer): SealerOf {

@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../../config/load.ts'
 import { messageOf } from '../../contract/errors.ts'
 import type { Primary } from '../../contract/server/shared.ts'
 import { openMadeKeys } from '../keys/open-made-keys.ts'
-import { createSealer, createSessionHash, warnOfUnsharedSeals } from '../keys/sealer.ts'
+import { createSealer, createSessionHash } from '../keys/sealer.ts'
 import { UsageLog } from '../keys/usage-log.ts'
 import { share } from '../sharing/share.ts'
 import { openConfiguredStore } from './configured-store.ts'
@@ -26,7 +26,6 @@ export async function openState(config: LoadedConfig, { log, primary }: Surround
   // The processes of one server have its file of keys.
   const documents = store?.shared && everyone?.documents
   const live = LiveConfig.open(config, await openMadeKeys({ home, documents, notes: log }), log)
-  if (documents !== undefined) warnOfUnsharedSeals(log)
   const usage =
     store &&
     new UsageLog({
@@ -40,9 +39,9 @@ export async function openState(config: LoadedConfig, { log, primary }: Surround
     everyone,
     live,
     usage,
-    sealerOf: await createSealer({ home, log }),
+    sealerOf: await createSealer({ home, documents, log }),
     /** Names sessions to routers. */
-    hash: await createSessionHash({ home }),
+    hash: await createSessionHash({ home, documents }),
     async close() {
       await Promise.all([live.close(), usage?.close()])
       await store?.close()

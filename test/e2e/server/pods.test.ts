@@ -55,12 +55,11 @@ describe.skipIf(!hasPostgres || !hasNginx)(`two servers behind nginx on one Post
     postgres = await startPostgres()
     const database = await postgres.createDatabase()
     const ports = [await freePort(), await freePort()] as const
-    const env = { DRAGOMAN_SEAL_KEY: 'one for all' }
     const open = (port: number) =>
       createServeHome(
         database,
         { port, apiKeys: keys, keyGroups, adminKey: 'sk-root', drainDelayMs: 100, heartbeatMs: 500 },
-        { templates, env, settings: { sampling } },
+        { templates, settings: { sampling } },
       )
     homes = [await open(ports[0]), await open(ports[1])]
     pods = await Promise.all([homes[0].start(), homes[1].start()])
