@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Principal } from '../../contract/principal.ts'
 import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import { encodeAnthropicError, requestIdHeader } from '../../dialect/anthropic/errors.ts'
@@ -12,7 +13,8 @@ import { encodeModelDetail, encodeModelList } from '../../dialect/openai/models.
 import { callerOf } from '../access/caller.ts'
 import type { EncodeError } from '../reply/error-reply.ts'
 import type { EncodeLimits } from '../reply/reply-headers.ts'
-import type { Models } from '../run/deps.ts'
+import type { Models, Operating } from '../run/deps.ts'
+import { withElsewhere } from '../run/servers-elsewhere.ts'
 import { refuseChange } from './refuse-model-change.ts'
 
 type Query = Readonly<Record<string, unknown>>
@@ -49,7 +51,7 @@ const llamaStack: ModelForm = {
 }
 
 /** The models, in the form of the client's protocol. */
-export function addModelListRoutes(app: FastifyInstance, { models, modelFiles, lifecycle }: Models): void {
+export function addModelListRoutes(app: FastifyInstance, { models, modelFiles, lifecycle, siblings }: Models & Operating): void {
   const encodeLimits = (request: FastifyRequest) => formOf(request).encodeLimits
   const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
   const config = { scope: 'inference', encodeErrorOf, encodeLimits } as const
@@ -63,9 +65,13 @@ export function addModelListRoutes(app: FastifyInstance, { models, modelFiles, l
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request, reply) =>
     inForm(request, reply, async ({ one }) =>
-      one(await withFile(models.summary(await models.find(request.params['*'], callerOf(request))), addedModels())),
+      one(await withFile(await summary(request.params['*'], callerOf(request)), addedModels())),
     ),
   )
+  const summary = async (name: string, caller: Principal): Promise<ModelSummary> => {
+    const { servers, ...model } = models.summary(await models.find(name, caller))
+    return { ...model, ...(servers !== undefined && { servers: await withElsewhere(siblings, model.id, servers) }) }
+  }
   const addedModels = () => {
     const added = new Set(lifecycle?.models().flatMap(({ id, isAdded }) => (isAdded === true ? [id] : [])))
     return (id: string) => added.has(id)

@@ -4,6 +4,7 @@ import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { decodeDrain } from '../../../dialect/replicas/requests.ts'
 import type { Models, Operating, Watching } from '../../run/deps.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
+import { withElsewhere } from '../../run/servers-elsewhere.ts'
 
 /** Takes servers of remote models out of use, and back into it. */
 export function addReplicaRoutes(app: FastifyInstance, deps: Models & Watching & Operating): void {
@@ -21,7 +22,7 @@ export function addReplicaRoutes(app: FastifyInstance, deps: Models & Watching &
             const message = `model '${id}' does not run on other servers: it has none to drain`
             throw new AppError('invalid-request', message, { param: 'model' })
           }
-          const found = await fleet.setDraining(server, isDraining, signal)
+          const found = await withElsewhere(deps.siblings, id, await fleet.setDraining(server, isDraining, signal))
           await deps.choices?.serversDrained({ model: id, urls: found.map(({ url }) => url), isDraining })
           return {
             status: isDraining ? 'draining' : 'in_use',
