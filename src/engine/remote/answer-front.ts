@@ -104,9 +104,11 @@ type Begun = {
 }
 
 /** Whether the text of a server that renders the prompt begins inside of a thought. It separates none that the caller has begun. */
-export function startsInThought(prompt: GenerationRequest['prompt'], { front, isForeign, format, profile }: Begun): boolean {
+export function startsInThought({ prompt, output }: GenerationRequest, { front, isForeign, format, profile }: Begun): boolean {
   if (prompt.type !== 'chat' || (!isForeign && !isContinued(prompt))) return false
   if (front !== undefined) return front.format?.startsInReasoning === true
+  // The server begins with the structure, whatever the prompt has begun.
+  if (output.type !== 'text') return false
   // Another Dragoman does.
   return !isForeign && profile !== 'dragoman' && continuesThought(prompt, format?.reasoning)
 }

@@ -2,11 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { reasoning, text } from '../../../test/support/parts.ts'
 import { answer, ask, engineOver, upstream } from '../../../test/support/upstream/remote-engine.ts'
 import { chatChunk, doneLine, streamOf } from '../../../test/support/upstream/upstream.ts'
-import { plainChat } from '../../contract/request.ts'
+import { type GenerationRequest, plainChat } from '../../contract/request.ts'
 import type { ProfileName } from './servers/profile.ts'
 
 /** The parts of the answer to a turn that begins with `start`, from a server that streams these deltas. */
-async function partsOf(profile: ProfileName, start: string, deltas: readonly object[], stop: readonly string[] = []) {
+async function partsOf(
+  profile: ProfileName,
+  start: string,
+  deltas: readonly object[],
+  stop: readonly string[] = [],
+  output: GenerationRequest['output'] = { type: 'text' },
+) {
   const end = chatChunk({ delta: {}, finish_reason: 'stop' })
   const up = await upstream(streamOf(...deltas.map((delta) => chatChunk({ delta })), end, doneLine))
   const messages = [
@@ -14,7 +20,7 @@ async function partsOf(profile: ProfileName, start: string, deltas: readonly obj
     { role: 'assistant', parts: [text(start)] },
   ] as const
   const prompt = { type: 'chat', ...plainChat, messages, start: 'last-message' } as const
-  const { choices } = await answer(engineOver([up], { profile }), ask('', { prompt, stop }))
+  const { choices } = await answer(engineOver([up], { profile }), ask('', { prompt, stop, output }))
   return choices[0]?.parts
 }
 
@@ -37,6 +43,11 @@ describe.each(['vllm', 'sglang', 'aphrodite', 'llama-server'] as const)('a thoug
     expect(await partsOf(kind, '<think>Hm</think>', said)).toEqual([text('hello')])
     expect(await partsOf(kind, 'I ', said)).toEqual([text('hello')])
   })
+})
+
+test.each(['vllm', 'sglang'] as const)('a structure that %s begins with is the answer', async (kind) => {
+  const json = [{ content: '{}' }]
+  expect(await partsOf(kind, '<think>Hm', json, [], { type: 'json-object' })).toEqual([text('{}')])
 })
 
 test('another Dragoman tells a begun thought apart itself', async () => {

@@ -200,7 +200,7 @@ class RemoteEngine implements Engine {
     const answer = own === undefined ? undefined : await compileAnswer(asked, { own, front, ...session }, signal)
     const fronted = { ...sent, ...(hasFront && { front }), ...(answer !== undefined && { answer }) }
     const format = own === undefined ? this.#formatOf(fronted, discovery) : own.outputFormat
-    const startsInside = own === undefined && startsInThought(prompt, { front, isForeign, format, profile })
+    const startsInside = own === undefined && startsInThought(asked, { front, isForeign, format, profile })
     const outputFormat = startsInside ? this.#formatOf(fronted, discovery, true) : format
     const request = { ...fronted, ...readingFields(fronted, protocol, outputFormat) }
     const inputTokens = needsCount(request, session.replicas.upstreams)
