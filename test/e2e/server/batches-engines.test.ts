@@ -132,12 +132,13 @@ describe('a batch on each engine', () => {
   })
 
   test.each(names)('lets who waits go first, ends when it is cancelled, and leaves no slot busy: %s', async (model) => {
-    const long = {
-      content: raw('word '.repeat(900), 100),
+    // Each begins differently: one slot of a llama-server would be enough for six lines of one prompt.
+    const long = (index: number) => ({
+      content: raw(`${index} ${'word '.repeat(900)}`, 100),
       max_tokens: 900,
       ...(model.startsWith('llama') && { ignore_eos: true }),
-    }
-    const id = await create(Array.from({ length: 6 }, (_, index) => ({ id: `${index}`, body: bodyOf(model, long) })))
+    })
+    const id = await create(Array.from({ length: 6 }, (_, index) => ({ id: `${index}`, body: bodyOf(model, long(index)) })))
     const busy = async () => {
       const metrics = await (await fetch(`${server.url}/metrics`)).text()
       return Number(metrics.split(`dragoman_slots_busy{model="${model}"} `)[1]?.split('\n')[0])
