@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import { isReady, readyTopic } from '../http/run/readiness.ts'
-import { loadTopic } from '../http/run/servers-elsewhere.ts'
 import type { ModelSet } from './models/model-set.ts'
 import type { openModels } from './models/open-models.ts'
 import { SharedChoices } from './sharing/shared-choices.ts'
@@ -16,19 +15,13 @@ type Parts = {
 }
 
 /**
- * Answers other processes of this server whether it is ready and what its models' servers do for it, and follows what operators choose in other processes. Resolves with what tells
+ * Answers other processes of this server whether it is ready, and follows what operators choose in other processes. Resolves with what tells
  * those; undefined: there are none.
  */
 export async function joinOthers({ log, state, set, models, isListening }: Parts): Promise<SharedChoices | undefined> {
   const { live, siblings, everyone } = state
   const { catalogue } = models
   await siblings?.subscribe(readyTopic, () => !isListening() || isReady(catalogue.list({}), catalogue.known === 'none'))
-  await siblings?.subscribe(loadTopic, ({ model }) =>
-    set
-      .all()
-      .find(({ id }) => id === model)
-      ?.engine.capabilities.fleet?.replicas(),
-  )
   if (everyone === undefined) return undefined
   const choices = await SharedChoices.open({
     documents: everyone.documents,

@@ -73,7 +73,7 @@ export class LineOrder {
     let best: Ready | undefined
     for (const one of this.#ready) {
       const own = lastOf(one)
-      // Of lines that begin alike, the first one.
+      // The first one of lines that begin alike.
       if (seen.has(own)) continue
       seen.add(own)
       if (this.#mayRun(one, nowMs, more) && (best === undefined || this.#isBefore(one, best))) best = one

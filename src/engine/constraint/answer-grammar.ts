@@ -33,7 +33,7 @@ export function answerGrammar({ wanted, context, front }: AnswerRequest): Answer
 
 type Asked = Pick<GenerationRequest, 'prompt' | 'output' | 'toolChoice' | 'parallelToolCalls'>
 
-/** What a request constrains; undefined for nothing. `constrainsAllTools`: not only strict ones. */
+/** The constraints of a request; undefined for none. `constrainsAllTools`: not only strict ones. */
 export function wantedOf(
   { prompt, output, toolChoice, parallelToolCalls }: Asked,
   { constrainsAllTools = false }: { readonly constrainsAllTools?: boolean } = {},

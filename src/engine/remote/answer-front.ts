@@ -107,7 +107,7 @@ type Begun = {
 export function startsInThought({ prompt, output }: GenerationRequest, { front, isForeign, format, profile }: Begun): boolean {
   if (prompt.type !== 'chat' || (!isForeign && !isContinued(prompt))) return false
   if (front !== undefined) return front.format?.startsInReasoning === true
-  // The server begins with the structure, whatever the prompt has begun.
+  // The server begins with the structure, also where the prompt has begun a thought.
   if (output.type !== 'text') return false
   // Another Dragoman does.
   return !isForeign && profile !== 'dragoman' && continuesThought(prompt, format?.reasoning)

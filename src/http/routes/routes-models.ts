@@ -13,8 +13,8 @@ import { encodeModelDetail, encodeModelList } from '../../dialect/openai/models.
 import { callerOf } from '../access/caller.ts'
 import type { EncodeError } from '../reply/error-reply.ts'
 import type { EncodeLimits } from '../reply/reply-headers.ts'
+import { withElsewhere } from '../reply/servers-elsewhere.ts'
 import type { Models, Operating } from '../run/deps.ts'
-import { withElsewhere } from '../run/servers-elsewhere.ts'
 import { refuseChange } from './refuse-model-change.ts'
 
 type Query = Readonly<Record<string, unknown>>

@@ -155,8 +155,8 @@ describe('a stream with a conversation id', () => {
 
   test('is found by another process of the server, which also ends it', async () => {
     const buses = joinedBuses(2)
-    const here = await open({ siblings: buses[0] as Bus })
-    const there = await open({ siblings: buses[1] as Bus })
+    const here = await open({ everyone: { ...(buses[0] as Bus), lock: async () => undefined } })
+    const there = await open({ everyone: { ...(buses[1] as Bus), lock: async () => undefined } })
     const reply = await here.ask('a', { chunks: words, delayMs: 10 })
     await here.started()
     const copied = (await there.read('a')).text()

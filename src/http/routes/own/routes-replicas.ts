@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { decodeDrain } from '../../../dialect/replicas/requests.ts'
+import { answerElsewhere, withElsewhere } from '../../reply/servers-elsewhere.ts'
 import type { Models, Operating, Watching } from '../../run/deps.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
-import { withElsewhere } from '../../run/servers-elsewhere.ts'
 
 /** Takes servers of remote models out of use, and back into it. */
 export function addReplicaRoutes(app: FastifyInstance, deps: Models & Watching & Operating): void {
@@ -34,6 +34,7 @@ export function addReplicaRoutes(app: FastifyInstance, deps: Models & Watching &
       }),
     )
   }
+  answerElsewhere(deps.siblings, deps.models)
   add('/api/inference/replicas/drain', true)
   add('/api/inference/replicas/undrain', false)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Letters, toNotifications } from './postgres-letters.ts'
+import { Letters, toNotifications } from './postgres-carrier.ts'
 
 const long = { from: 'a', text: '"\\\u0000Grüße 🌄'.repeat(20_000) }
 
