@@ -68,7 +68,7 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['L33'],
     file: sampling,
-    find: "repetitionPenalty: pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty'])",
+    find: 'repetitionPenalty: pickSpelling(wire, spellingsOf.repetitionPenalty)',
     replace: 'repetitionPenalty: undefined',
   },
   {

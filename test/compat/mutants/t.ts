@@ -94,7 +94,7 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['T62', 'T152'],
     file: decoded,
-    find: 'typicalP: pickSpelling(wire, typicalSpellings)',
+    find: 'typicalP: pickSpelling(wire, spellingsOf.typical)',
     replace: 'typicalP: undefined',
   },
   {

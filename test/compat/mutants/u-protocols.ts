@@ -80,8 +80,8 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['U196', 'U197'],
     file: `${responses}/response-head.ts`,
-    find: '...(temperature !== undefined && { temperature }),\n    ...(topP !== undefined && { top_p: topP }),',
-    replace: 'temperature: 1,\n    top_p: 1,',
+    find: '...given({ temperature, top_p: topP, ',
+    replace: '...given({ temperature: 1, top_p: 1, ',
   },
   {
     rows: ['U200'],

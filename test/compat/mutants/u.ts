@@ -129,7 +129,7 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['U123', 'U149', 'U151'],
     file: common,
-    find: 'decodeLimit(pickSpelling(wire, outputLimits) ?? assumedLimit)',
+    find: 'decodeLimit(pickSpelling(wire, spellingsOf.limit) ?? assumedLimit)',
     replace: 'decodeLimit(assumedLimit)',
   },
   { rows: ['U125'], file: common, find: 'stop: decodeStop(wire),', replace: 'stop: [],' },
