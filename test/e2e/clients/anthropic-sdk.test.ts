@@ -1,7 +1,7 @@
 import Anthropic, { type APIError, BadRequestError, NotFoundError } from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
-import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { hasPods, type RunningApp, startApp } from '../../support/http/app.ts'
 
 let app: RunningApp
 let client: Anthropic
@@ -90,7 +90,8 @@ describe('the Anthropic SDK', () => {
     expect(usage.input_tokens + (usage.cache_read_input_tokens ?? 0)).toBe(input_tokens)
   })
 
-  test('a turn reads the one before from the cache, though an agent writes it in another form', async () => {
+  // The embedded engine of another server has not read it.
+  test.skipIf(hasPods)('a turn reads the one before from the cache, though an agent writes it in another form', async () => {
     const note = 'The user writes from Paris. '.repeat(20)
     const billing = (version: string) => ({ type: 'text', text: `x-anthropic-billing-header: cc_version=${version};` }) as const
     const block = (text: string) => ({ type: 'text', text, cache_control: { type: 'ephemeral' } }) as const

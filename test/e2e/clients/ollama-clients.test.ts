@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ollama } from 'ollama'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { hasPods, type RunningApp, startApp } from '../../support/http/app.ts'
 import { scriptedAnswers, scriptedTemplate } from '../../support/http/client-script.ts'
 import { png } from '../../support/pictures.ts'
 import { openHub } from '../../support/upstream/hub.ts'
@@ -164,7 +164,7 @@ describe('ollama (npm)', () => {
     await expect.poll(() => app.metric('dragoman_cancellations_total{reason="client-gone"}')).toBe(1)
   })
 
-  test('a pull shows its progress, and the model answers to the name that was pulled', async () => {
+  test.skipIf(hasPods)('a pull shows its progress, and the model answers to the name that was pulled', async () => {
     const hub = await openHub()
     const model = 'hf.co/owner/small:Q8_0'
     const lines: { status: string; total?: number; completed?: number }[] = []

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
@@ -15,7 +16,7 @@ describe.skipIf(browserPath === undefined)(`answers that are left and found agai
   beforeAll(async () => {
     const models = [
       { engine: 'fake', id: 'org/scripted', script: 'from-request', contextLength: 200_000 },
-      { engine: 'fake', id: 'org/thinker', script: 'from-request', chatTemplate: 'test/support/page/thinks.jinja' },
+      { engine: 'fake', id: 'org/thinker', script: 'from-request', chatTemplate: resolve('test/support/page/thinks.jinja') },
     ] as const
     ;[app, browser] = await Promise.all([startApp({ models: [...models] }), openBrowser()])
   })

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { type RunningApp, startApp, until } from '../../support/http/app.ts'
+import { hasPods, type RunningApp, startApp, until } from '../../support/http/app.ts'
 
 type Line = { readonly custom_id: string; readonly method: string; readonly url: string; readonly body: object }
 type Result = {
@@ -77,12 +77,13 @@ describe('batches', () => {
     })
     expect(done.usage).toMatchObject({ input_tokens: 80 })
     expect(await app.metric('dragoman_batch_requests_total{outcome="succeeded"}')).toBe(40)
+    expect(await app.metric('dragoman_batch_tokens_total{type="input"}')).toBe(80)
     const metrics = await (await fetch(`${app.url}/metrics`)).text()
-    expect(metrics).toContain('dragoman_batch_tokens_total{type="input"} 80')
     for (const hangUp of ['reason="client-gone"', 'status="499"']) expect(metrics).not.toContain(hangUp)
   })
 
-  test('what batches use is counted apart, and their requests name them', async () => {
+  // Another server is known a few seconds later.
+  test.skipIf(hasPods)('what batches use is counted apart, and their requests name them', async () => {
     const before = await used()
     await openai.chat.completions.create({ model: 'scripted', messages: [{ role: 'user', content: 'Hello.' }] })
     const chat = await create([lineOf('chat', 'Hello.'), lineOf('chat-2', 'Hello.')])

@@ -8,6 +8,10 @@ import { separateEntries } from '../../../src/config/entries.ts'
 import { configSchema } from '../../../src/config/schema.ts'
 import type { Primary } from '../../../src/contract/server/shared.ts'
 
+export { until } from '../until.ts'
+
+export type Settings = z.input<typeof configSchema>
+
 export type RunningApp = App & {
   readonly url: string
   readonly home: string
@@ -17,11 +21,15 @@ export type RunningApp = App & {
   readonly metric: (line: string) => Promise<number>
 }
 
+/** Whether servers of tests are two behind nginx: `npm run pods`. */
+export const hasPods = process.env.DRAGOMAN_TEST_PODS !== undefined
+
 /** Starts the whole server on a free loopback port with its own home folder, and without a store unless settings have one. Close it. */
 export async function startApp(
-  settings: z.input<typeof configSchema>,
+  settings: Settings,
   { keepsLog = () => true, primary }: { readonly keepsLog?: (line: string) => boolean; readonly primary?: Primary } = {},
 ): Promise<RunningApp> {
+  if (hasPods) return (await import('./pods.ts')).startPods(settings)
   const home = await mkdtemp(join(tmpdir(), 'dragoman-test-home-'))
   const config = separateEntries(configSchema.parse({ storage: 'off', ...settings, server: { port: 0, ...settings.server } }))
   const lines: string[] = []
@@ -46,21 +54,4 @@ export async function startApp(
       await rm(home, { recursive: true, force: true })
     },
   }
-}
-
-/** Polls until a condition holds; for states without an event. A failure names the condition. */
-export async function until(holds: () => boolean | Promise<boolean>, timeoutMs = 60_000): Promise<void> {
-  const deadlineMs = performance.now() + timeoutMs
-  while (!(await holds())) {
-    if (performance.now() > deadlineMs) throw new Error(`not true after ${timeoutMs} ms: ${described(holds)}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
-
-/** A condition in the words of its test, without what vitest makes of imported names. */
-function described(holds: () => unknown): string {
-  return String(holds)
-    .replace(/^(async )?\(\) => /, '')
-    .replace(/\(0, ?(__vi_import_\d+__\.\w+)\)/g, '$1')
-    .replace(/__vi_import_\d+__\./g, '')
 }

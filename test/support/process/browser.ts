@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { z } from 'zod'
-import { until } from '../http/app.ts'
+import { until } from '../until.ts'
 
 /** Where a Chromium is installed; undefined if none is. */
 export const chromium = (process.env.PATH ?? '')

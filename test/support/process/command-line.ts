@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { until } from '../http/app.ts'
+import { until } from '../until.ts'
 import { buildProgram, builtProgram as program } from './built-program.ts'
 import { inTerminal } from './terminal.ts'
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { onTestFinished } from 'vitest'
-import { until } from '../http/app.ts'
+import { until } from '../until.ts'
 
 const question = { model: 'scripted', messages: [{ role: 'user', content: 'Is anybody there?' }] }
 

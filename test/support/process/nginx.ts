@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../../src/engine/llama-server/free-port.ts'
-import { until } from '../http/app.ts'
+import { until } from '../until.ts'
 
 /** Where Debian's package has it. */
 const binary = '/usr/sbin/nginx'

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { freePort } from '../../../src/engine/llama-server/free-port.ts'
-import { until } from '../http/app.ts'
+import { until } from '../until.ts'
 import { installedFrom } from './test-tools.ts'
 
 /** The routers that tests start, and how. */

@@ -31,7 +31,7 @@ const scripted = { id: 'scripted', engine: 'fake', script: 'from-request', alias
 
 /** A data folder whose server can be started again and again, on the scripted engine unless told. `server` are its settings. Remove it. */
 export async function createServeHome(
-  storage: string,
+  storage: string | object,
   server: object = {},
   { models = [scripted], flags = [], templates, env: added, settings }: Options = {},
 ) {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { z } from 'zod'
 import type { configSchema } from '../../../src/config/schema.ts'
-import { until } from '../http/app.ts'
+import { until } from '../until.ts'
 import { builtProgram } from './built-program.ts'
 
 type LogLine = { readonly pid: number; readonly msg: string; readonly requestId?: string; readonly generationId?: string }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { onTestFailed, onTestFinished } from 'vitest'
-import { until } from '../http/app.ts'
+import { until } from '../until.ts'
 
 export const hasTmux = spawnSync('tmux', ['-V']).status === 0
 
