@@ -64,4 +64,7 @@ test('servers with one store have one key, and what the first has sealed before 
   for (const home of homes) sealers.push((await createSealer({ home, documents, log, env: {} }))('laptop'))
   for (const sealer of sealers) expect(sealer.open(before)).toBe('Hm.')
   expect(sealers[0]?.open(sealers[1]?.seal('So.') ?? '')).toBe('So.')
+  const damaged = await newHome()
+  await writeFile(join(damaged, 'seal-key'), 'short')
+  expect((await createSealer({ home: damaged, documents, log, env: {} }))('laptop').open(before)).toBe('Hm.')
 })

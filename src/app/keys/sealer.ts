@@ -46,8 +46,10 @@ export async function createSessionHash(place: Omit<SealerOptions, 'log'>): Prom
 async function findKey({ home, documents, env = process.env }: Omit<SealerOptions, 'log'>): Promise<Buffer> {
   const { DRAGOMAN_SEAL_KEY: given } = env
   if (given !== undefined && given !== '') return createHash('sha256').update(given).digest()
-  const own = await ensureKey(home, join(home, 'seal-key'))
-  return documents === undefined ? own : keyOfAll(documents, own)
+  const own = ensureKey(home, join(home, 'seal-key'))
+  if (documents === undefined) return own
+  // Where the folder cannot be written, as in some containers, the key of all is there nevertheless.
+  return keyOfAll(documents, await own.catch(() => randomBytes(keyBytes)))
 }
 
 /** The first server with the store brings its own key: what it has sealed stays readable. */
