@@ -81,7 +81,7 @@ describe.each(['vllm', 'sglang', 'aphrodite', 'llama-server'] as const)('a thoug
   const inText = ['a', ' b</thi', 'nk>hello'].map((content) => ({ content }))
   const apart = [{ reasoning_content: 'a b' }, { content: 'hello' }]
 
-  test('is told apart in a text that goes on with it', async () => {
+  test('is separated in a text that goes on with it', async () => {
     expect(await partsOf(kind, '<think>Hm', inText)).toEqual([reasoning('a b'), text('hello')])
     expect(await partsOf(kind, '<think>Hm', inText, ['b', 'lo'])).toEqual([reasoning('a b'), text('hel')])
   })

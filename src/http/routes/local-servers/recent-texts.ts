@@ -18,7 +18,7 @@ const topic: Topic<{ readonly key: string }, RecentText> = {
   answer: z.object({ text: z.string(), tokens: z.array(token) }),
 }
 
-/** The last generations of callers, by the names that they gave them; those of other processes of the server are asked for. */
+/** The last generations of callers, by the names that they gave them; those of other processes are asked for. */
 export class RecentTexts {
   readonly #recent = new LruMap<string, { text: string; tokens: GeneratedToken[] }>({ max: maxGenerations })
   readonly #everyone: Bus | undefined
