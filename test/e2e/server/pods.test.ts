@@ -52,6 +52,9 @@ describe.skipIf(!hasPostgres || !hasNginx)(`two servers behind nginx on one Post
     buildProgram()
     templates = await mkdtemp(join(tmpdir(), 'dragoman-templates-'))
     await writeFile(join(templates, 'shout.jinja'), '{% for message in messages %}{{ message.content | upper }}{% endfor %}')
+    const call = '<tool_call>{"name":"web_search","arguments":{"query":"tides"}}</tool_call>'
+    const script = [{ result: 'not approved', reply: { raw: 'Then not.' } }, { reply: { raw: call } }]
+    await writeFile(join(templates, 'script.json'), JSON.stringify(script))
     postgres = await startPostgres()
     const database = await postgres.createDatabase()
     const ports = [await freePort(), await freePort()] as const
@@ -59,7 +62,14 @@ describe.skipIf(!hasPostgres || !hasNginx)(`two servers behind nginx on one Post
       createServeHome(
         database,
         { port, apiKeys: keys, keyGroups, adminKey: 'sk-root', drainDelayMs: 100, heartbeatMs: 500 },
-        { templates, settings: { sampling } },
+        {
+          templates,
+          models: [
+            { id: 'scripted', engine: 'fake', script: 'from-request', aliases: ['default'] },
+            { id: 'searches', engine: 'fake', script: join(templates, 'script.json'), toolFormat: 'hermes' },
+          ],
+          settings: { sampling, tools: { webSearch: { kind: 'searxng', url: 'http://127.0.0.1:9' } } },
+        },
       )
     homes = [await open(ports[0]), await open(ports[1])]
     pods = await Promise.all([homes[0].start(), homes[1].start()])
@@ -172,6 +182,24 @@ describe.skipIf(!hasPostgres || !hasNginx)(`two servers behind nginx on one Post
     expect(await (await send(pods[1], '/v1/stream?conv_id=talk&from=0')).text()).toBe(whole)
     await send(pods[1], '/v1/stream?conv_id=talk', { method: 'DELETE' })
     expect(await lookup()).toEqual([])
+  })
+
+  test('a call of a tool that waits on one is decided on the other, once', async () => {
+    const messages = [{ role: 'user', content: 'When?' }]
+    const body = { model: 'searches', messages, enable_tools: true, permission_mode: 'ask', stream: true }
+    const reply = await send(pods[0], '/api/inference/chat/completions', { ...root, body })
+    const decision = { tool_call_id: '', approved: false }
+    const decide = () => ask(pods[1], '/api/inference/tool-confirm', { ...root, body: decision })
+    let text = ''
+    for await (const piece of (reply.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+      text += piece
+      const [, id] = /"type":"tool_confirm".*?"tool_call_id":"([^"]+)"/.exec(text) ?? []
+      if (id === undefined || decision.tool_call_id !== '') continue
+      decision.tool_call_id = id
+      expect(await decide()).toMatchObject({ status: 200, body: decision })
+    }
+    expect(text).toContain('The call was not approved')
+    expect((await decide()).status).toBe(404)
   })
 
   test('what one seals for its caller, the other opens', async () => {
