@@ -65,7 +65,7 @@ test.skipIf(!isWanted)(
     for (const size of [10, 1000]) {
       const { fleet, addresses } = await fleetOf(size)
       const server = await serve(addresses.map((address) => ({ url: `http://${address}:${fleet.port}/v1` })))
-      await until(() => fleet.all().every(({ gets }) => gets > 0), 60_000)
+      await until(() => fleet.all().every(({ probes }) => probes > 0), 60_000)
       await pause(20_000)
       const before = cpuMsOf(server)
       const idleMs = 60_000
@@ -90,7 +90,7 @@ test.skipIf(!isWanted)(
     const zone = { a: addresses.slice(0, 100) }
     const dns = await startDnsServer({ 'vllm.test': zone })
     const server = await serve({ dns: 'vllm.test', port: fleet.port, everyMs: 1000, nameServers: [dns.address] })
-    await until(() => fleet.all().filter(({ gets }) => gets > 0).length === 100, 60_000)
+    await until(() => fleet.all().filter(({ probes }) => probes > 0).length === 100, 60_000)
     const counts = { turns: 0, moved: 0, failed: 0, changes: 0 }
     const ended = new AbortController()
     const converse = async (index: number) => {
@@ -119,8 +119,8 @@ test.skipIf(!isWanted)(
     }
     ended.abort()
     await conversations
-    const fresh = addresses.slice(100, 100 + counts.changes).map((address) => fleet.replica(address)?.gets ?? 0)
-    console.log({ ...counts, probesPerChange: fresh.reduce((sum, gets) => sum + gets, 0) / counts.changes })
+    const fresh = addresses.slice(100, 100 + counts.changes).map((address) => fleet.replica(address)?.probes ?? 0)
+    console.log({ ...counts, probesPerChange: fresh.reduce((sum, probes) => sum + probes, 0) / counts.changes })
     expect(counts.failed).toBe(0)
   },
   600_000,

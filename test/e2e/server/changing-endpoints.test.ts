@@ -40,9 +40,13 @@ async function chat({ url }: Server, messages: readonly Message[]): Promise<stri
   return body.choices[0]?.message.content.trim() ?? ''
 }
 
-/** Conversations that continue, each with one request at a time, until `stop`: how many turns there were, moved and failed. */
+/**
+ * Conversations that continue, each with one request at a time, until `stop`: how many turns there were, moved and failed. All begin
+ * before one of them goes on.
+ */
 function converse(server: Server, conversations: number) {
   const counts = { turns: 0, moved: 0, failures: [] as string[] }
+  let begun = 0
   const ended = new AbortController()
   const one = async (index: number) => {
     let messages: Message[] = [{ role: 'system', content: `conversation ${index} ${'x'.repeat(400)}` }]
@@ -59,6 +63,8 @@ function converse(server: Server, conversations: number) {
         counts.failures.push(String(error))
       }
       if (messages.length > 20) messages = messages.slice(0, 1)
+      if (turn === 0) begun += 1
+      await until(() => begun === conversations)
       await pause(100)
     }
   }
@@ -87,7 +93,7 @@ test('a hundred replicas behind a name, one after the other replaced: nothing fa
   const dns = await startDnsServer({ 'vllm.test': zone })
   await configure({ dns: 'vllm.test', port: fleet.port, everyMs: 150, nameServers: [dns.address] }, { drainMs: 2000 })
   const server = await cli.serve()
-  await until(() => fleet.all().every(({ gets }) => gets > 0))
+  await until(() => fleet.all().every(({ probes }) => probes > 0))
   const conversations = converse(server, 40)
   const changes = 20
   for (let change = 0; change < changes; change++) {
@@ -95,7 +101,7 @@ test('a hundred replicas behind a name, one after the other replaced: nothing fa
     const old = zone.a[0] ?? ''
     await fleet.start(fresh)
     zone.a = [...zone.a.slice(1), fresh]
-    await until(() => (fleet.replica(fresh)?.gets ?? 0) > 0)
+    await until(() => (fleet.replica(fresh)?.probes ?? 0) > 0)
     // It leaves the name before it ends, as pods do.
     await pause(150)
     fleet.stop(old)
@@ -104,7 +110,7 @@ test('a hundred replicas behind a name, one after the other replaced: nothing fa
   expect(failures).toEqual([])
   expect(turns).toBeGreaterThan(100)
   expect(moved / turns).toBeLessThan(0.1)
-  const probes = addresses.slice(100, 100 + changes).map((address) => fleet.replica(address)?.gets ?? 0)
+  const probes = addresses.slice(100, 100 + changes).map((address) => fleet.replica(address)?.probes ?? 0)
   expect(probes.reduce((sum, count) => sum + count, 0) / changes).toBeLessThanOrEqual(3)
   expect(fleet.mostAtATime).toBeLessThanOrEqual(50)
 }, 60_000)
@@ -158,25 +164,27 @@ test('another list in the configuration keeps conversations and connections, and
   for (const address of addresses) await fleet.start(address)
   const list = (...some: readonly string[]) => some.map((address) => ({ url: `http://${address}:${fleet.port}/v1` }))
   await configure(list(...addresses.slice(0, 5)))
+  const startedMs = performance.now()
   const server = await cli.serve()
   await until(async () => (await serversOf(server)) === 5)
-  const startedMs = performance.now()
-  const before = fleet.all().map(({ gets }) => gets)
+  const before = fleet.all().map(({ probes }) => probes)
+  // Two on each server: what was expected of a first answer that is late does not move the other one.
+  const release = fleet.hold()
   const conversations = converse(server, 10)
+  await until(() => fleet.all().reduce((sum, { requests }) => sum + requests, 0) === 10)
+  release()
   await until(() => conversations.counts.turns > 30)
   await configure(list(...addresses))
   await until(async () => (await serversOf(server)) === 6)
   const { turns } = conversations.counts
   await until(() => conversations.counts.turns > turns + 40)
-  const { turns: all, moved, failures } = await conversations.stop()
-  expect(failures).toEqual([])
-  // On a machine with other work a server may be late, which is asked once more and left by some.
-  expect(moved / all).toBeLessThan(0.1)
-  const probes = fleet.all().map(({ gets }, index) => gets - (before[index] ?? 0))
-  expect(probes.at(-1)).toBeLessThanOrEqual(2)
-  // Besides, each is asked once a minute for its version, in two requests.
-  const turn = Math.ceil((performance.now() - startedMs) / 10_000)
-  expect(probes.slice(0, 5).reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(2 * turn + 2)
+  const { moved, failures } = await conversations.stop()
+  expect([failures, moved]).toEqual([[], 0])
+  const probes = fleet.all().map((replica, index) => replica.probes - (before[index] ?? 0))
+  // Besides, each is asked once a minute who it is, in two requests.
+  const asked = 2 * Math.floor((performance.now() - startedMs) / 10_000)
+  expect(probes.at(-1)).toBeGreaterThanOrEqual(1)
+  expect(probes.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(1 + asked)
 }, 60_000)
 
 test('a list in a file of its own, which is broken for a while', async () => {

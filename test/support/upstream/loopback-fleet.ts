@@ -5,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { chatChunk, doneLine, openStream, usageChunk } from './upstream.ts'
 
-type Replica = { readonly server: Server; gets: number; health: number; requests: number }
+/** `probes`: questions who it is, without the health checks and what is read beside them. */
+type Replica = { readonly server: Server; probes: number; requests: number }
 
 type FleetOptions = { readonly delayMs?: number; readonly tls?: { readonly key: Buffer; readonly cert: Buffer } }
 
@@ -15,10 +16,10 @@ export async function startLoopbackFleet({ delayMs = 0, tls }: FleetOptions = {}
   let port = 0
   let gets = 0
   let most = 0
+  let held = Promise.resolve()
   const respond = async (replica: Replica, address: string, request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'GET') {
-      if (request.url === '/health') replica.health += 1
-      else replica.gets += 1
+      if (request.url !== '/health' && request.url !== '/metrics') replica.probes += 1
       gets += 1
       most = Math.max(most, gets)
       await pause(1)
@@ -29,6 +30,7 @@ export async function startLoopbackFleet({ delayMs = 0, tls }: FleetOptions = {}
     }
     replica.requests += 1
     for await (const _ of request);
+    await held
     openStream(response)
     response.write(chatChunk({ delta: { content: `${address} ` } }))
     await pause(delayMs)
@@ -48,13 +50,20 @@ export async function startLoopbackFleet({ delayMs = 0, tls }: FleetOptions = {}
       const listener: RequestListener = (request, response) => void respond(replica, address, request, response)
       const replica: Replica = {
         server: tls === undefined ? createServer(listener) : createTlsServer(tls, listener),
-        gets: 0,
-        health: 0,
+        probes: 0,
         requests: 0,
       }
       await new Promise<void>((resolve) => replica.server.listen(port, address, resolve))
       port = (replica.server.address() as AddressInfo).port
       replicas.set(address, replica)
+    },
+    /** Requests get no answer until the function that it returns is called. */
+    hold(): () => void {
+      let release: () => void = () => undefined
+      held = new Promise((resolve) => {
+        release = resolve
+      })
+      return release
     },
     /** As a pod that is asked to end: what runs may end, new connections are refused. */
     stop(address: string): void {
