@@ -21,6 +21,9 @@ export type Layer =
 /** llama.cpp loads models of up to 512. */
 const mostLayers = 1024
 
+/** Architectures of heads whose layers read the memory of the model that they draft for. */
+const readsOfItsModel: ReadonlySet<string> = new Set(['gemma4-assistant'])
+
 /** One layer in this many attends to all tokens, in architectures whose files do not list them. */
 const fullAttentionEvery: Readonly<Record<string, number>> = {
   cohere2: 4,
@@ -66,16 +69,20 @@ function factsIn(metadata: Metadata): GgufFacts {
   if (layerCount > mostLayers)
     throw new Unreadable(`the header of the file says that the model has ${layerCount} layers (at most ${mostLayers})`)
   const trunk = layerCount - (number('nextn_predict_layers') ?? 0)
+  // The others read the keys and values of these.
+  const withKeys = readsOfItsModel.has(architecture) ? 0 : layerCount - (number('attention.shared_kv_layers') ?? 0)
   const layers = Array.from({ length: layerCount }, (_, index): Layer => {
+    if (index >= withKeys) return { type: 'attention', keyValues: 0, valueValues: 0 }
     const kvHeads = perLayer('attention.head_count_kv', index) ?? perLayer('attention.head_count', index) ?? headCount
     const every = number('full_attention_interval')
     if (kvHeads === 0 || (every !== undefined && index < trunk && (index + 1) % every !== 0))
       return { type: 'recurrent', stateValues }
     const window = windowOf(index)
+    const lengthOf = (key: string) => (window === undefined ? undefined : number(`${key}_swa`)) ?? number(key) ?? headLength
     return {
       type: 'attention',
-      keyValues: kvHeads * (number('attention.key_length') ?? headLength),
-      valueValues: kvHeads * (number('attention.value_length') ?? headLength),
+      keyValues: kvHeads * lengthOf('attention.key_length'),
+      valueValues: kvHeads * lengthOf('attention.value_length'),
       ...(window !== undefined && { window }),
     }
   })
