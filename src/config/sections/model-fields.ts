@@ -93,8 +93,8 @@ export const draft = z
       .enum(['model', 'mtp', 'eagle3'])
       .exactOptional()
       .describe(
-        'What the file is: a model, layers for multi-token prediction without their model, or an EAGLE-3 head. Absent: `eagle3` where ' +
-          "the file's architecture is, else `model`.",
+        'What the file is: a model, layers for multi-token prediction without their model, or an EAGLE-3 head. Absent: the kind that ' +
+          "the file's architecture always has, else `model`.",
       ),
     maxTokens: optionalCount.describe(
       'The most tokens that are drafted before the large model verifies them; absent: 8 with the engine `llama`, 3 with `mtp` and `eagle3`.',

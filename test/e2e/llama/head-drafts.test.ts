@@ -1,15 +1,18 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startLlamaServer } from '../../../bench/llama-server.ts'
 import { createDragoman } from '../../../src/app/create-dragoman.ts'
 import { type GenerationRequest, plainChat } from '../../../src/contract/request.ts'
+import type { Token } from '../../../src/engine/llama/binding/tokenizer.ts'
 import type { LoadOptions } from '../../../src/engine/llama/channel/ipc.ts'
 import { LlamaEngine } from '../../../src/engine/llama/engine.ts'
+import { loadModel } from '../../../src/engine/llama/worker/model/model.ts'
 import { chatRequest, completeChoices } from '../../engine-contract.ts'
+import { encodeAssistantModels } from '../../support/llama/assistant-model.ts'
 import { encodeEagleModels } from '../../support/llama/eagle-model.ts'
-import { encodeGguf } from '../../support/llama/gguf-writer.ts'
 import { encodeHeadedModel, encodeTrunk, headedArchitectures } from '../../support/llama/headed-model.ts'
 import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
 import { encodeSmallModel } from '../../support/llama/random-architectures.ts'
@@ -76,10 +79,19 @@ const cases: readonly Case[] = [
       return { modelPath, more, args: ['--spec-type', 'draft-mtp', '--spec-draft-model', draftPath] }
     },
   },
+  {
+    name: 'Gemma 4 with its assistant',
+    write: async () => {
+      const { model, draft } = encodeAssistantModels()
+      const [modelPath, draftPath] = [await write('assisted', model), await write('assistant', draft)]
+      const more = { draft: { modelPath: draftPath, maxTokens: 3, always: true } }
+      return { modelPath, more, args: ['--spec-type', 'draft-mtp', '--spec-draft-model', draftPath] }
+    },
+  },
 ]
 
 /** Half a minute each on two cores; `npm run nightly` has all. */
-const tried = isFullLength ? cases : cases.filter(({ name }) => /^(?:qwen35 with layers of its|llama)/.test(name))
+const tried = isFullLength ? cases : cases.filter(({ name }) => /^(?:qwen35 with layers of its|llama|Gemma 4)/.test(name))
 
 describe.each(tried)('drafts of $name', ({ write: writeFiles }) => {
   let modelPath: string
@@ -228,14 +240,49 @@ describe('an EAGLE-3 head', () => {
   })
 })
 
-test('an assistant of Gemma 4, which reads the memory of its model, is refused with the engine that lets it', async () => {
-  const assistant = encodeGguf(new Map([['general.architecture', { type: 'string', value: 'gemma4-assistant' }]]), [])
-  const draft = { modelPath: await write('assistant', assistant) }
-  const engine = createEngine(await write('for-assistant', encodeSmallModel('llama', { width: 32 })), { draft })
-  onTestFinished(() => engine.close())
-  await expect(engine.ensureReady(never)).rejects.toThrow(
-    /assistant\.gguf' reads the memory of its model.*`engine: llama-server`/,
-  )
+describe('an assistant of Gemma 4', () => {
+  test.each([
+    { name: 'for a model of another width', options: { readWidth: 48 }, why: /for a model of the width 48, and this one has 32/ },
+    { name: 'for keys of another length', options: { headLength: 64 }, why: /keys of the length 64, and this model has 32/ },
+    { name: 'without windows', options: { windows: [false, false] }, why: /no layer with a window/ },
+    { name: 'with layers for something else', options: { layersForNext: 1 }, why: /2 layers, of which 1 for it/ },
+    { name: 'with more tokens', options: { moreTokens: ['<more>'] }, why: /364 tokens, and the model 363/ },
+    { name: 'for another architecture', model: 'gemma3', options: {}, why: /an assistant of Gemma 4, and not of gemma3/ },
+  ] as const)('is refused before llama.cpp drafts with it, and could abort: $name', async ({ name, options, why, ...other }) => {
+    const { model, draft } = encodeAssistantModels(options)
+    const [modelPath, draftPath] = [
+      await write(
+        `${name}-model`.replaceAll(' ', '-'),
+        'model' in other ? encodeSmallModel(other.model, { width: 32, window: 64 }) : model,
+      ),
+      await write(name.replaceAll(' ', '-'), draft),
+    ]
+    const engine = createEngine(modelPath, { draft: { modelPath: draftPath } })
+    onTestFinished(() => engine.close())
+    await expect(engine.ensureReady(never)).rejects.toThrow(why)
+  })
+
+  test('computes in turns with its model, whose memory it reads', async () => {
+    const { model: bytes, draft } = encodeAssistantModels()
+    const modelPath = await write('in-turns', bytes)
+    const options = { modelPath, slots: 1, contextLength: 512, threads: 1, flashAttention: true }
+    const drafting = { draft: { modelPath: await write('in-turns-draft', draft), always: true } }
+    const silent = { onProgress: () => undefined, onLog: () => undefined, onWarning: () => undefined }
+    const { model, context, slots, openDrafter } = await loadModel({ ...options, ...drafting }, silent)
+    onTestFinished(() => model.dispose())
+    const { sequence } = slots[0] as (typeof slots)[number]
+    await sequence.compute([5, 6, 7] as Token[])
+    const drafter = openDrafter?.([])
+    drafter?.push(8 as Token)
+    const order: string[] = []
+    const pass = context.betweenPasses(() => sleep(100).then(() => order.push('model')))
+    const round = { tokens: 1, prompts: 0, tokensMs: 0 }
+    const drafted = await drafter?.draft({ sequence, round, room: 3, isOver: () => false })
+    order.push('head')
+    await pass
+    expect(drafted).toHaveLength(3)
+    expect(order).toEqual(['model', 'head'])
+  })
 })
 
 test.skipIf(llamaServerBinary === undefined)(

@@ -78,7 +78,7 @@ function lastAttention(all: ReadonlyMap<string, GgufTensor>, blocks: number): nu
 }
 
 /** Output weights that say which token follows each: a long cycle through the vocabulary. */
-function tableOf({ shape, data }: GgufTensor): GgufTensor {
+export function tableOf({ shape, data }: GgufTensor): GgufTensor {
   const [width, size] = shape as [number, number]
   // Control tokens come first.
   const order = Array.from({ length: size - 3 }, (_, index) => index + 3)

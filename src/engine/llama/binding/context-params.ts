@@ -1,5 +1,6 @@
 import type { Context } from './library.ts'
 import type { Model } from './model.ts'
+import type { Turns } from './turns.ts'
 
 /** `enum ggml_type`, of those that a cache may have. */
 export const cacheTypes = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, q8_0: 8, iq4_nl: 20, bf16: 30 } as const
@@ -32,7 +33,12 @@ export type ContextOptions = {
   /** Recurrent layers keep their state before each of this many tokens at the end of a pass, where llama.cpp can. */
   readonly rollback?: number
   /** The context predicts further tokens from what this one has computed: with layers of the same model, or another model's. */
-  readonly headsOf?: { readonly native: Context; readonly isOfLayers: boolean }
+  readonly headsOf?: {
+    readonly native: Context
+    readonly isOfLayers: boolean
+    /** Set where the memory of that context is read. */
+    readonly turns?: Turns
+  }
   readonly adapters?: readonly { readonly path: string; readonly scale: number }[] | undefined
 }
 

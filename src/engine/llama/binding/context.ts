@@ -91,7 +91,8 @@ export class Context {
   readonly #threads: number
   readonly #batch: Batch
   readonly #gaps = new Gaps()
-  readonly #turns = new Turns()
+  /** Passes take turns with what must not overlap with them, also of a context that reads the memory of this one. */
+  readonly turns: Turns
   readonly #queue: Work[] = []
   /** Those that have computed tokens, by their numbers. */
   readonly #members = new Map<number, Member>()
@@ -103,7 +104,7 @@ export class Context {
   #isScheduled = false
   #isDisposed = false
 
-  private constructor(model: Model, { native, contextSize, batchSize, params }: Made) {
+  private constructor(model: Model, { native, contextSize, batchSize, params }: Made, turns = new Turns()) {
     const { library, fileInsights } = model
     this.model = model
     this.library = library
@@ -114,6 +115,7 @@ export class Context {
     this.sequences = params.n_seq_max
     this.#isShared = params.kv_unified
     this.#threads = params.n_threads
+    this.turns = turns
     this.rollback = library.rollback(native)
     this.#vectorLength = (params.ctx_other ?? null) === null ? 0 : model.embeddingVectorSize
     this.#batch = new Batch(batchSize, this.#vectorLength)
@@ -150,7 +152,7 @@ export class Context {
     const made = await contextParams(model, options)
     const native = await library.createContext.inThread(model.native, made.params)
     if (native === null) throw new Error('Failed to create context')
-    const context = new Context(model, { ...made, native })
+    const context = new Context(model, { ...made, native }, options.headsOf?.turns)
     model.onDispose(() => context.dispose())
     await context.#apply(options.adapters ?? [])
     return context
@@ -168,7 +170,7 @@ export class Context {
       this.#members.set(sequence.id, sequence)
       if (this.#isScheduled) return
       this.#isScheduled = true
-      process.nextTick(() => void this.#turns.take(() => this.#computeQueued()))
+      process.nextTick(() => void this.turns.take(() => this.#computeQueued()))
     })
   }
 
@@ -205,7 +207,7 @@ export class Context {
   /** While `work` runs beside passes on the CPU, it has the cores, and they one thread. */
   async beside<T>(work: () => Promise<T>): Promise<T> {
     const { library, native } = this
-    const use = (threads: number) => this.#turns.take(() => library.setThreads(native, threads, threads))
+    const use = (threads: number) => this.turns.take(() => library.setThreads(native, threads, threads))
     await use(1)
     try {
       return await work()
@@ -216,7 +218,7 @@ export class Context {
 
   /** Does what must not overlap with a pass. */
   betweenPasses<T>(work: () => T | Promise<T>): Promise<T> {
-    return this.#turns.take(work)
+    return this.turns.take(work)
   }
 
   /** The logits of all tokens of the vocabulary, until the next pass. */
@@ -238,14 +240,14 @@ export class Context {
 
   /** Frees the context after the current pass; nothing of it may be used afterwards. */
   dispose(): Promise<void> {
-    return this.#turns.take(() => {
+    return this.turns.take(() => {
       if (!this.#isDisposed) this.library.freeContext(this.native)
       this.#isDisposed = true
     })
   }
 
   #alone<T>(compute: () => Promise<T>): Promise<T> {
-    return this.#turns.take(() => (this.model.llama.gpu === 'vulkan' ? vulkanTurns.take(compute) : compute()))
+    return this.turns.take(() => (this.model.llama.gpu === 'vulkan' ? vulkanTurns.take(compute) : compute()))
   }
 
   /** An error of no single part ends all that is queued: nobody else knows who waits. */

@@ -1,4 +1,5 @@
 import type { GgufFileInfo } from 'node-llama-cpp'
+import { isAssistant, problemOfAssistant } from './assistant-of-file.ts'
 
 /**
  * The architectures whose layers for further tokens llama.cpp computes, and whether there may be several. It aborts the process where a
@@ -22,11 +23,12 @@ const architectures: Readonly<Record<string, { readonly several?: true; readonly
 
 type File = Pick<GgufFileInfo, 'metadata' | 'fullTensorInfo'>
 
-/** Throws where the file has no layers for further tokens, or some that llama.cpp cannot compute. */
-export function refuseHeads(file: File): void {
-  const problem = problemOf(file)
+/** Throws where the file has no layers for further tokens (of `model`), or some that llama.cpp cannot compute. */
+export function refuseHeads(file: File, model?: File): void {
+  const problem = isAssistant(file) ? problemOfAssistant(file, model) : problemOf(file)
   if (problem === undefined) return
-  throw new Error(`it has no multi-token prediction that llama.cpp can compute (${problem}): remove \`speculation\``)
+  const setting = model === undefined ? 'speculation' : 'draft'
+  throw new Error(`it has no multi-token prediction that llama.cpp can compute (${problem}): remove \`${setting}\``)
 }
 
 function problemOf({ metadata, fullTensorInfo = [] }: File): string | undefined {

@@ -14,6 +14,8 @@ export type ModelOptions = {
   readonly gpuLayers?: number | 'auto' | 'max' | undefined
   /** Loads the layers that predict further tokens, too. */
   readonly heads?: boolean
+  /** They draft for the model of this file, and not for their own. */
+  readonly headsOf?: GgufFileInfo
   /** Absent: as llama.cpp places it. */
   readonly placement?: Placement | undefined
   /** The file is read instead of mapped. */
@@ -65,11 +67,19 @@ export class Model extends Tokenizer {
   /** llama.cpp logs why a model cannot be loaded. */
   static async load(
     llama: Llama,
-    { modelPath, gpuLayers, heads = false, placement = {}, noMmap = false, onLoadProgress }: ModelOptions,
+    {
+      modelPath,
+      gpuLayers,
+      headsOf,
+      heads = headsOf !== undefined,
+      placement = {},
+      noMmap = false,
+      onLoadProgress,
+    }: ModelOptions,
   ): Promise<Model> {
     const library = openLibrary()
     const fileInfo = await readFile(modelPath)
-    if (heads) refuseHeads(fileInfo)
+    if (heads) refuseHeads(fileInfo, headsOf)
     const fileInsights = await GgufInsights.from(fileInfo, llama)
     const placed = await fileInsights.configurationResolver.resolveModelGpuLayersV2(gpuLayers, {
       useMmap: llama.supportsMmap && !noMmap ? 'auto' : false,

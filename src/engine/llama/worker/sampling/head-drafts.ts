@@ -1,17 +1,19 @@
 import type { Llama } from 'node-llama-cpp'
 import { messageOf } from '../../../../contract/errors.ts'
+import { isAssistant } from '../../binding/assistant-of-file.ts'
 import { vectorBatch } from '../../binding/batch.ts'
 import { Context } from '../../binding/context.ts'
 import type { ContextOptions } from '../../binding/context-params.ts'
 import { HiddenStates, LayerInputs } from '../../binding/hidden-states.ts'
 import { Model } from '../../binding/model.ts'
-import type { Sequence } from '../../binding/sequence.ts'
+import type { Follower, Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import { Turns } from '../../binding/turns.ts'
 import { Rounds } from '../rounds/rounds.ts'
+import { AssistantSequence } from './assistant-sequence.ts'
 import { DraftGain } from './draft-gain.ts'
 import type { HeadPlan } from './head-plan.ts'
-import { HeadSequence, type Heads } from './head-sequence.ts'
+import { type Drafting, HeadSequence, type Heads } from './head-sequence.ts'
 import { refuseOtherVocabulary } from './same-vocabulary.ts'
 import type { Drafter, DraftRequest } from './speculation.ts'
 
@@ -25,6 +27,8 @@ type Parts = {
   readonly onWarning: (message: string) => void
 }
 
+type Head = Follower & { draft(last: Token, drafting: Drafting): Promise<readonly Token[]> }
+
 /** The context of the heads, and what they read of the model. */
 type Opened = { readonly context: Context } & Pick<Heads, 'source' | 'hidden' | 'fuse' | 'isBehind' | 'layers' | 'wanted'>
 
@@ -34,7 +38,7 @@ type Opened = { readonly context: Context } & Pick<Heads, 'source' | 'hidden' | 
  */
 export class HeadDrafts {
   readonly #plan: HeadPlan
-  readonly #heads: ReadonlyMap<Sequence, HeadSequence>
+  readonly #heads: ReadonlyMap<Sequence, Head>
   readonly #gain = new DraftGain()
 
   private constructor({ plan, sequences, onWarning }: Parts, opened: Opened) {
@@ -50,7 +54,9 @@ export class HeadDrafts {
         hasWarned = true
       },
     }
-    this.#heads = new Map(sequences.map((sequence) => [sequence, new HeadSequence(sequence.id, heads)]))
+    const open = (sequence: Sequence): Head =>
+      isAssistant(opened.context.model.fileInfo) ? new AssistantSequence(sequence, heads) : new HeadSequence(sequence.id, heads)
+    this.#heads = new Map(sequences.map((sequence) => [sequence, open(sequence)]))
     for (const [sequence, head] of this.#heads) sequence.follower = head
   }
 
@@ -60,7 +66,7 @@ export class HeadDrafts {
     const { file } = plan
     if (file === undefined) return new HeadDrafts(parts, await openLayers(target.model, parts))
     try {
-      const model = await Model.load(llama, { ...file, heads: plan.kind === 'mtp' })
+      const model = await Model.load(llama, { ...file, ...(plan.kind === 'mtp' && { headsOf: target.model.fileInfo }) })
       refuseOtherVocabulary(target.model, model)
       return new HeadDrafts(parts, await (plan.kind === 'mtp' ? openLayers(model, parts) : openEagle(model, parts)))
     } catch (error) {
@@ -94,6 +100,9 @@ export class HeadDrafts {
 /** Layers for further tokens, which read the hidden states of the model. */
 async function openLayers(model: Model, { target, ...parts }: Parts): Promise<Opened> {
   if (model.embeddingVectorSize !== target.model.embeddingVectorSize) throw new Error('it is for a model of another width')
+  // It reads the model's vectors of its own guesses.
+  if (isAssistant(model.fileInfo) && model.size > target.model.size)
+    throw new Error(`it knows ${model.size} tokens, and the model ${target.model.size}`)
   const { library, native } = target
   const opened = await createContext(model, { target, isOfLayers: true, ...parts })
   const source = new HiddenStates(library, native, { length: target.model.embeddingVectorSize, of: 'all' })
@@ -128,7 +137,8 @@ async function openEagle(model: Model, { target, ...parts }: Parts): Promise<Ope
 type Creating = Omit<Parts, 'llama' | 'plan' | 'onWarning'> & { readonly isOfLayers: boolean }
 
 async function createContext(model: Model, { target, sequences, context: options, isOfLayers }: Creating) {
-  const headsOf = { native: target.native, isOfLayers }
+  const turns = isAssistant(model.fileInfo) ? target.turns : undefined
+  const headsOf = { native: target.native, isOfLayers, ...(turns !== undefined && { turns }) }
   const own = { ...options, adapters: [], contextSize: target.contextSize, sequences: sequences.length, headsOf }
   const context = await Context.create(model, own)
   const hidden = new HiddenStates(context.library, context.native, {

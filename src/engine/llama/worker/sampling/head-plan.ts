@@ -1,5 +1,6 @@
 import { readGgufFileInfo } from 'node-llama-cpp'
 import { messageOf } from '../../../../contract/errors.ts'
+import { assistant } from '../../binding/assistant-of-file.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
 
 /** How layers that were trained for it draft, of the model's file or of another one. */
@@ -22,12 +23,7 @@ export async function planHeads({ speculation, draft }: LoadOptions): Promise<He
   if (draft === undefined) return undefined
   const { modelPath, type, maxTokens = usualTokens, minTokens = 0, minProbability = 0, always = false } = draft
   const architecture = await architectureOf(modelPath)
-  if (architecture === 'gemma4-assistant') {
-    throw new Error(
-      `the draft model '${modelPath}' reads the memory of its model, which only llama-server lets it: set \`engine: llama-server\``,
-    )
-  }
-  const kind = architecture === 'eagle3' ? 'eagle3' : type === 'mtp' ? 'mtp' : undefined
+  const kind = architecture === 'eagle3' ? 'eagle3' : type === 'mtp' || architecture === assistant ? 'mtp' : undefined
   if (type !== undefined && kind !== type) {
     throw new Error(`the draft model '${modelPath}' is of the architecture ${architecture}, and not of the type ${type}`)
   }

@@ -30,7 +30,7 @@ export type Heads = {
   readonly onError: (error: unknown) => void
 }
 
-type Drafting = {
+export type Drafting = {
   /** The tokens that the sequence has computed. */
   readonly known: number
   readonly most: number
@@ -38,7 +38,16 @@ type Drafting = {
   readonly isOver: () => boolean
 }
 
-type Guess = { readonly token: Token; readonly hidden: Float32Array }
+export type Guess = { readonly token: Token; readonly hidden: Float32Array }
+
+type GuessOptions = Pick<Drafting, 'minProbability'> & { readonly index: LogitIndex }
+
+/** The most probable token there, with its hidden state, unless it is too improbable. */
+export function guessOf({ context, hidden }: Heads, { index, minProbability }: GuessOptions): Guess | undefined {
+  const logits = context.logits(index)
+  const { token, probability } = minProbability > 0 ? mostProbable(logits) : { token: likeliest(logits), probability: 1 }
+  return probability < minProbability ? undefined : { token, hidden: hidden.copy(index) }
+}
 
 /** Tokens with their vectors, to be computed from the token of this number on. */
 type Step = {
@@ -209,13 +218,10 @@ export class HeadSequence implements Follower {
   }
 
   async #guess(step: Step, { minProbability }: Pick<Drafting, 'minProbability'>): Promise<Guess | undefined> {
-    const { context, hidden } = this.#heads
-    const guesses = await this.#compute(step, (index, at) => {
-      if (at < step.tokens.length - 1) return undefined
-      const logits = context.logits(index)
-      const { token, probability } = minProbability > 0 ? mostProbable(logits) : { token: likeliest(logits), probability: 1 }
-      return probability < minProbability ? undefined : { token, hidden: hidden.copy(index) }
-    })
+    const isLast = (at: number) => at === step.tokens.length - 1
+    const guesses = await this.#compute(step, (index, at) =>
+      isLast(at) ? guessOf(this.#heads, { index, minProbability }) : undefined,
+    )
     return guesses.at(-1)
   }
 
