@@ -269,11 +269,13 @@ export class ChoiceReader {
     return this.#calls
   }
 
-  #readTokens({ logprobs, text, tokenId }: WireChoice): readonly GeneratedToken[] {
+  #readTokens(wire: WireChoice): readonly GeneratedToken[] {
     const wanted = this.#context.request.logprobs
     if (wanted === undefined) return []
+    const { logprobs, text, tokenId } = wire
+    const read = readLogprobs(logprobs, { text, id: tokenId })
     return (
-      readLogprobs(logprobs, { text, id: tokenId })
+      (endsSilently(wire) ? read.slice(0, -1) : read)
         // A control token that the server does not show, such as the end of the turn.
         .filter(({ bytes }) => bytes.length > 0)
         .map((token) => (token.top.length > wanted.top ? { ...token, top: token.top.slice(0, wanted.top) } : token))
@@ -318,6 +320,12 @@ export class ChoiceReader {
     this.#inReasoning = false
     return first.type === 'reasoning-start' ? others : [{ type: 'reasoning-end', choice: this.#choice }, first, ...others]
   }
+}
+
+/** The last token of its last chunk ends the turn, and is no text of it. */
+function endsSilently({ finishReason, stop, text, reasoning, refusal, calls }: WireChoice): boolean {
+  if (finishReason === undefined || readFinishReason(finishReason).reason === 'length' || typeof stop === 'string') return false
+  return text === '' && reasoning === '' && refusal === '' && calls.length === 0
 }
 
 const limitReached: Finish = { reason: 'length' }

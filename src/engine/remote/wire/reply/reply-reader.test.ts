@@ -179,6 +179,21 @@ describe('lenient reading', () => {
     }
     expect(tokens.toSorted()).toEqual(['a', 'b', ' E', 'c', 'd', 'e', 'f', 'g'].toSorted())
   })
+
+  test.each([
+    ['stop', ['a', 'b']],
+    ['tool_calls', ['a', 'b']],
+    ['length', ['a', 'b', 'c']],
+  ])('the token that ends a turn, which vLLM counts with the text, is none of it: %s', async (finish_reason, kept) => {
+    const told = (token: string) => ({ logprobs: { content: [{ token, logprob: -1, bytes: null, top_logprobs: [] }] } })
+    const texts = ['a', 'b'].map((content) => chatChunk({ delta: { content }, ...told(content) }))
+    const server = await upstream(streamOf(...texts, chatChunk({ delta: {}, finish_reason, ...told('c') }), doneLine))
+    const tokens: string[] = []
+    for await (const event of eventsOf(engineOver([server]), ask('hi', { logprobs: { top: 0 } }))) {
+      if ('tokens' in event) tokens.push(...(event.tokens ?? []).map(({ text }) => text))
+    }
+    expect(tokens).toEqual(kept)
+  })
 })
 
 describe('refusals and annotations', () => {
