@@ -83,6 +83,8 @@ describe.each(['vllm', 'sglang', 'aphrodite', 'llama-server'] as const)('a thoug
 
   test('is separated in a text that goes on with it', async () => {
     expect(await partsOf(kind, '<think>Hm', inText)).toEqual([reasoning('a b'), text('hello')])
+    const spaced = [{ content: 'a b\n</think>\n\n' }, { content: 'hello' }]
+    expect(await partsOf(kind, '<think>Hm', spaced)).toEqual([reasoning('a b'), text('hello')])
     expect(await partsOf(kind, '<think>Hm', inText, ['b', 'lo'])).toEqual([reasoning('a b'), text('hel')])
   })
 

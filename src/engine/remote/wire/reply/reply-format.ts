@@ -38,7 +38,7 @@ export function createReplyFormat(settings: FormatSettings) {
 }
 
 /** The tags of nearly all models. */
-export const usualTags = { open: '<think>', close: '</think>' }
+export const usualTags = { open: '<think>', close: '</think>\n\n' }
 
 function formatsOf({ chatTemplate }: Discovery, settings: FormatSettings): Formats {
   // The server renders the prompt, and separates the reasoning that its template opens.
