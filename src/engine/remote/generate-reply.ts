@@ -29,6 +29,7 @@ import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import type { UpstreamBody } from './wire/body/chat-body.ts'
 import { continued, type ReplySoFar, requestBody } from './wire/body/request-body.ts'
 import { ReplyReader } from './wire/reply/reply-reader.ts'
+import { sendConstrained } from './wire/send-constrained.ts'
 import { sendFolded } from './wire/send-folded.ts'
 
 export type GenerationDeps = RetryDeps & {
@@ -142,12 +143,15 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     if (replica.affinity !== undefined) request.origin?.onPlaced?.(replica.affinity)
     const reader = this.#readerFor(upstream.profile)
     this.#reply = undefined
-    const reply = await sendFolded(request, upstream, async (folded) => {
-      const writing = this.#bodyFor(folded, upstream, reader)
-      const { path, body } = writing instanceof Promise ? await writing : writing
-      return await this.#send(replica, { path, body })
-    })
-    const end = await this.#read(reader, replica, reply)
+    const exchange = async (written: Upstream) => {
+      const reply = await sendFolded(request, upstream, async (folded) => {
+        const writing = this.#bodyFor(folded, written, reader)
+        const { path, body } = writing instanceof Promise ? await writing : writing
+        return await this.#send(replica, { path, body })
+      })
+      return await this.#read(reader, replica, reply)
+    }
+    const end = await sendConstrained(request, upstream, exchange, () => reader.hasBegun)
     this.signal.throwIfAborted()
     const { missing } = reader
     if (!reader.isFinished && missing.length === 0) throw unfinished(end)

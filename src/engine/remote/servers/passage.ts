@@ -46,11 +46,12 @@ export async function probePassage(probed: Probed): Promise<Passage> {
 
 /** The profile without the features that a router drops. Those are then emulated here, or refused by name. */
 export function throughRouter(profile: Profile, passage: Passage): Profile {
-  const { regex, gbnf, tokenizer, ...rest } = profile
+  const { regex, gbnf, prefersGrammars, tokenizer, ...rest } = profile
   const { topK, ...fields } = rest.fields
   return {
     ...rest,
     ...(passage.regex !== false && { ...(regex && { regex }), ...(gbnf && { gbnf }) }),
+    ...(passage.regex === true && prefersGrammars && { prefersGrammars }),
     ...(passage.tokenizer !== false && tokenizer !== undefined && { tokenizer }),
     fields: { ...fields, ...(passage.top_k !== false && topK !== undefined && { topK }) },
     runningUsage: rest.runningUsage && passage.continuous_usage_stats !== false,

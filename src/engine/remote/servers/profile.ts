@@ -97,6 +97,11 @@ export type Profile = {
   readonly structuralTags?: true
   /** Gets constraints as our grammars: its own compiler may crash on a client's schema. */
   readonly takesOurGrammars?: true
+  /**
+   * JSON is asked for by our grammars: its own let a model write white space without an end, and take long where a text has a limit. Its
+   * operator may have chosen a compiler that takes none.
+   */
+  readonly prefersGrammars?: true
   /** Refuses a request with a tool whose schema it does not understand. */
   readonly refusesUnknownSchemas?: true
   /** How constraints are written. */

@@ -25,8 +25,8 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['`seed`', ({ fields }) => fields.seed !== undefined],
   ['presence and frequency penalty', ({ fields }) => fields.frequencyPenalty !== undefined],
   ['`logit_bias`', ({ logitBias }) => logitBias],
-  ['JSON mode', ({ jsonObject, takesOurGrammars }) => (takesOurGrammars ? 'by our grammar' : jsonObject)],
-  ['JSON Schema', ({ jsonSchema, takesOurGrammars }) => (takesOurGrammars ? 'by our grammar' : jsonSchema)],
+  ['JSON mode', (profile) => (isOurs(profile) ? 'by our grammar' : profile.jsonObject)],
+  ['JSON Schema', (profile) => (isOurs(profile) ? 'by our grammar' : profile.jsonSchema)],
   ['regular expressions', ({ regex, takesOurGrammars }) => (takesOurGrammars ? 'by our grammar' : regex !== undefined)],
   ['GBNF', ({ gbnf }) => gbnf !== undefined],
   ['required tool calls', ({ toolChoice, takesOurGrammars }) => (takesOurGrammars ? 'then by grammar' : toolChoice !== 'none')],
@@ -47,6 +47,10 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['tokenizer', ({ tokenizer }) => (tokenizer === 'messages' ? 'counts' : tokenizer !== undefined)],
   ['health check', ({ health }) => `\`${health.fromRoot ? '' : '…/v1'}${health.path}\``],
 ]
+
+function isOurs({ takesOurGrammars, prefersGrammars }: Profile): boolean {
+  return takesOurGrammars === true || prefersGrammars === true
+}
 
 /** The table of all profiles. */
 function table(): string {

@@ -91,6 +91,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     maxTokens: 'max_tokens',
     regex: ['structured_outputs', 'regex'],
     gbnf: ['structured_outputs', 'grammar'],
+    prefersGrammars: true,
     holdsStrictOnly: true,
     structuresEndCalls: true,
     structuralTags: true,

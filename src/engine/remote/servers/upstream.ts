@@ -80,10 +80,18 @@ export function profileOf({
   protocol,
   abilities,
   passes,
-}: Pick<Discovery, 'profile' | 'protocol' | 'abilities' | 'passes'>): Profile {
+  version,
+}: Pick<Discovery, 'profile' | 'protocol' | 'abilities' | 'passes'> & Partial<Pick<Discovery, 'version'>>): Profile {
   const { usageInStreams: _, ...observed } = abilities
-  const known = { ...profileIn(profile, protocol), ...observed }
+  const { prefersGrammars, ...kind } = profileIn(profile, protocol)
+  const known = { ...kind, ...(prefersGrammars && knowsGrammars(version) && { prefersGrammars }), ...observed }
   return passes === undefined ? known : throughRouter(known, passes)
+}
+
+/** Whether a vLLM of this version has the field of our grammars: an older one drops it without a word. */
+function knowsGrammars(version = ''): boolean {
+  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? []
+  return Number(major) > 0 || Number(minor) >= 11
 }
 
 /** The discovery to use for a request, which may name the template of its conversation. */

@@ -23,7 +23,7 @@ export function grammarRequest({ output }: Wanted, profile: Profile): GrammarReq
     case 'tagged':
       return { output, param: outputParam(output) }
     case 'json-object':
-      return usesOurGrammar(profile) && profile.jsonObject ? { output, param: outputParam(output) } : undefined
+      return writesJson(profile) && profile.jsonObject ? { output, param: outputParam(output) } : undefined
     case 'regex':
       return usesOurGrammar(profile) ? { output, param: outputParam(output) } : undefined
   }
@@ -60,11 +60,11 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
       return gbnf === undefined ? refuse('structural tags') : ourGrammar(gbnf, compiled)
     case 'json-object':
       if (!jsonObject) return refuse('JSON mode')
-      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
+      if (writesJson(profile)) return ourGrammar(profile.gbnf, compiled)
       // The server does not report how strictly it enforces it.
       return { fields: outputStyles[outputStyle].json, structured: 'partial' }
     case 'json-schema':
-      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
+      if (writesJson(profile)) return ourGrammar(profile.gbnf, compiled)
       if (!jsonSchema) return refuse('JSON Schema')
       // Servers enforce a part of JSON Schema, and do not report which.
       return { fields: outputStyles[outputStyle].schema(output), structured: 'partial' }
@@ -81,9 +81,16 @@ function ourGrammar(field: NonNullable<Profile['gbnf']>, compiled: CompiledGramm
   return { fields: constraintField(field, compiled.grammar), structured: compiled.enforcement }
 }
 
+type TakesGrammars = Profile & { readonly gbnf: NonNullable<Profile['gbnf']> }
+
 /** Whether constraints are sent as our grammars. */
-export function usesOurGrammar(profile: Profile): profile is Profile & { readonly gbnf: NonNullable<Profile['gbnf']> } {
+export function usesOurGrammar(profile: Profile): profile is TakesGrammars {
   return profile.takesOurGrammars === true && profile.gbnf !== undefined
+}
+
+/** Whether JSON is asked for by our grammars. */
+function writesJson(profile: Profile): profile is TakesGrammars {
+  return usesOurGrammar(profile) || (profile.prefersGrammars === true && profile.gbnf !== undefined)
 }
 
 /** The field of a pattern or grammar. */
