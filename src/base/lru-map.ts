@@ -7,12 +7,26 @@ type Options<Value> = {
   sizeOf?(value: Value): number
 }
 
-/** A bounded `Map`: when it is full, the least recently used entry leaves. A value that exceeds the bound alone is not kept. */
+/** In a ring, in order of use: `older` was used before it. */
+type Entry<Key, Value> = {
+  readonly key: Key
+  readonly value: Value
+  readonly size: number
+  older: Entry<Key, Value>
+  newer: Entry<Key, Value>
+}
+
+/**
+ * A bounded `Map`: when it is full, the least recently used entry leaves. A value that exceeds the bound alone is not kept.
+ *
+ * The order is a list of its own: a Map whose first entries have left is searched from its beginning for the first that is left, which took
+ * 20 µs for each new entry of 50,000.
+ */
 export class LruMap<Key, Value extends object> {
   readonly #max: number
   readonly #sizeOf: (value: Value) => number
-  /** The least recently used entry comes first. */
-  readonly #values = new ChurnMap<Key, Value>()
+  readonly #entries = new ChurnMap<Key, Entry<Key, Value>>()
+  #newest: Entry<Key, Value> | undefined
   #size = 0
 
   constructor({ max, sizeOf = () => 1 }: Options<Value>) {
@@ -21,11 +35,13 @@ export class LruMap<Key, Value extends object> {
   }
 
   get(key: Key): Value | undefined {
-    const value = this.#values.get(key)
-    if (value === undefined) return undefined
-    this.#values.delete(key)
-    this.#values.set(key, value)
-    return value
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    if (entry !== this.#newest) {
+      this.#unlink(entry)
+      this.#link(entry)
+    }
+    return entry.value
   }
 
   /** The value of a key, created by `make` if it is missing. A failure is not kept. */
@@ -37,29 +53,52 @@ export class LruMap<Key, Value extends object> {
     this.delete(key)
     const size = this.#sizeOf(value)
     if (size > this.#max) return value
-    this.#values.set(key, value)
+    const entry = { key, value, size } as Entry<Key, Value>
+    this.#entries.set(key, entry)
+    this.#link(entry)
     this.#size += size
-    for (const oldest of this.#values.keys()) {
-      if (this.#size <= this.#max) break
-      this.delete(oldest)
-    }
+    while (this.#size > this.#max) this.#remove(entry.newer)
     return value
   }
 
   delete(key: Key): void {
-    const value = this.#values.get(key)
-    if (value === undefined) return
-    this.#values.delete(key)
-    this.#size -= this.#sizeOf(value)
+    const entry = this.#entries.get(key)
+    if (entry !== undefined) this.#remove(entry)
   }
 
   clear(): void {
-    this.#values.clear()
+    this.#entries.clear()
+    this.#newest = undefined
     this.#size = 0
   }
 
-  /** The least recently used first. */
+  /** The least recently used first. Concurrent changes do not show. */
   [Symbol.iterator](): IterableIterator<[Key, Value]> {
-    return this.#values[Symbol.iterator]()
+    const found: [Key, Value][] = []
+    for (let entry = this.#newest; entry !== undefined; entry = entry.older === this.#newest ? undefined : entry.older)
+      found.push([entry.key, entry.value])
+    return found.reverse()[Symbol.iterator]()
+  }
+
+  #remove(entry: Entry<Key, Value>): void {
+    this.#entries.delete(entry.key)
+    this.#unlink(entry)
+    this.#size -= entry.size
+  }
+
+  #link(entry: Entry<Key, Value>): void {
+    const newest = this.#newest ?? entry
+    // The newest is followed by the oldest.
+    entry.older = newest
+    entry.newer = newest === entry ? entry : newest.newer
+    entry.newer.older = entry
+    newest.newer = entry
+    this.#newest = entry
+  }
+
+  #unlink(entry: Entry<Key, Value>): void {
+    if (entry === this.#newest) this.#newest = entry.older === entry ? undefined : entry.older
+    entry.older.newer = entry.newer
+    entry.newer.older = entry.older
   }
 }
