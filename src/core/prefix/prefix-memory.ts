@@ -99,8 +99,8 @@ export class PrefixMemory {
    * Compares a turn with the one before, and with the one that its caller names, and remembers it. Asks the other processes, if there are
    * any, before it reports a difference or an unknown reply.
    */
-  note({ id, owner, model, ...asked }: ConversationTurn): Noted | Promise<Noted> {
-    const { session, inputTokens, comparesWith, isPrinted = () => true, readTemplate, ...request } = asked
+  note(request: ConversationTurn): Noted | Promise<Noted> {
+    const { id, owner, model, session, inputTokens, comparesWith, isPrinted = () => true } = request
     const outline = outlineOf(request)
     const turn = turnOf(model, outline)
     const now: Present = { turn, outline }
@@ -115,7 +115,7 @@ export class PrefixMemory {
         const { render } = this.#options
         const continued = { request, before: before.messages.length }
         if (render === undefined || !mayDropThoughts(continued)) return undefined
-        const template = readTemplate?.()
+        const template = request.readTemplate?.()
         if (template === undefined || !namesThoughts.test(template)) return undefined
         const found = orAborted(findDropped({ ...continued, template }, render), AbortSignal.timeout(longestAskMs)).catch(
           () => undefined,
@@ -155,15 +155,16 @@ export class PrefixMemory {
   /** `answers`: undefined where the other processes were not heard; then no difference is reported. */
   #noteKnown({ now, session, reply, named, findFrom }: Asked, answers: readonly Answer[] | undefined): Outcome {
     const { turn, outline } = now
-    const elsewhere = answers ?? []
-    const [turns, replies] = [
-      elsewhere.flatMap((answer) => answer.before ?? []),
-      elsewhere.flatMap((answer) => answer.reply ?? []),
-    ]
-    for (const told of [...turns, ...replies]) if (told.outline !== undefined) this.#outlines.set(told.turn, told.outline)
-    const earlier = named === undefined ? undefined : (this.#replies.get(named) ?? replies[0]?.turn)
+    const turns: Turn[] = []
+    let toldReply: Turn | undefined
+    for (const { before, reply } of answers ?? []) {
+      for (const told of [before, reply]) if (told?.outline !== undefined) this.#outlines.set(told.turn, told.outline)
+      if (before !== undefined) turns.push(before.turn)
+      toldReply ??= reply?.turn
+    }
+    const earlier = named === undefined ? undefined : (this.#replies.get(named) ?? toldReply)
     const compared = earlier === undefined ? ('unknown' as const) : (findFrom(earlier) ?? ('same' as const))
-    const known = [...(this.#sessions.get(session) ?? []), ...turns.map((told) => told.turn)]
+    const known = [...(this.#sessions.get(session) ?? []), ...turns]
     const { lines, before } = this.#find(known, turn, outline)
     const diverged = answers && before && findFrom(before)
     const kept = lines.slice(0, maxLines)
