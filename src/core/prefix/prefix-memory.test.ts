@@ -70,7 +70,7 @@ test.each([
 })
 
 test('the conversation that was quiet for the longest time is forgotten', async () => {
-  const memory = new PrefixMemory({ maxHashes: 14 })
+  const memory = new PrefixMemory({ maxTurnBytes: 800 })
   const changed = [{ ...system, content: [text('Be long.')] }, user, thought, result, more]
   await memory.note(turn(told, { session: 'old' }))
   await memory.note(turn(told, { session: 'young' }))
@@ -102,10 +102,22 @@ test('each divergence is counted', async () => {
 const edited = [{ ...system, content: [text('Be long.')] }, user, thought, result, more]
 
 test('where the texts are forgotten, the message is named without more', async () => {
-  const memory = new PrefixMemory({ maxChars: 1 })
+  const memory = new PrefixMemory({ maxTextBytes: 1 })
   await memory.note(turn(told))
   const { diverged } = await memory.note(turn(edited))
   expect(diverged).toEqual({ at: ['prompt', 'messages', 0], part: 'message', isSystem: true, missedTokens: expect.any(Number) })
+})
+
+test('the texts of short conversations count with the memory that they take', async () => {
+  const memory = new PrefixMemory({ maxTextBytes: 100_000 })
+  const sessions = Array.from({ length: 500 }, (_, session) => `${session}`)
+  for (const session of sessions) await memory.note(turn(told, { session }))
+  let remembered = 0
+  for (const session of sessions.reverse())
+    if ((await memory.note(turn(edited, { session }))).diverged?.texts !== undefined) remembered += 1
+  // Each has 25 characters, and takes some 1,900 bytes.
+  expect(remembered).toBeGreaterThan(30)
+  expect(remembered).toBeLessThan(70)
 })
 
 test('a setting that no template prints before the end makes no difference', async () => {

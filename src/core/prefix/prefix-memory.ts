@@ -14,8 +14,12 @@ import { type Turn, turnOf } from './turn.ts'
 
 /** Lines of one session: agents run a title request or a subordinate agent beside the conversation. */
 const maxLines = 8
-const defaultMaxHashes = 200_000
-const defaultMaxChars = 2 ** 25
+const defaultMaxTurnBytes = 2 ** 24
+const defaultMaxTextBytes = 2 ** 25
+/** What objects take beside the hashes of a turn, and beside the characters of an outline, each of its messages, and each tool (measured). */
+const bytesOfTurn = 350
+const bytesOfOutline = 400
+const bytesOfText = 240
 /** Usual for English text and code. */
 const usualTokensPerChar = 1 / 4
 
@@ -41,10 +45,10 @@ export type ConversationTurn = PromptOf & {
 export type Noted = { readonly diverged?: PromptChange; readonly compared?: ComparedPrompt }
 
 type Options = {
-  /** The most messages that are remembered, each as eight bytes. */
-  readonly maxHashes?: number
-  /** The most characters of the prompts whose texts are remembered. */
-  readonly maxChars?: number
+  /** The memory for turns as hashes, once by conversation and once by reply. */
+  readonly maxTurnBytes?: number
+  /** The memory for the texts of turns. */
+  readonly maxTextBytes?: number
   /** The other processes of the server. */
   readonly siblings?: Bus | undefined
   /** Absent: thoughts that a template drops are not looked for. */
@@ -88,10 +92,10 @@ export class PrefixMemory {
 
   constructor(options: Options = {}) {
     this.#options = options
-    const max = options.maxHashes ?? defaultMaxHashes
+    const max = options.maxTurnBytes ?? defaultMaxTurnBytes
     this.#sessions = new LruMap({ max, sizeOf: (lines) => lines.reduce((size, turn) => size + sizeOf(turn), 0) })
     this.#replies = new LruMap({ max, sizeOf })
-    this.#outlines = new LruMap({ max: options.maxChars ?? defaultMaxChars, sizeOf: charsIn })
+    this.#outlines = new LruMap({ max: options.maxTextBytes ?? defaultMaxTextBytes, sizeOf: sizeOfTexts })
     void options.siblings?.subscribe(topic, (question) => this.#answer(question))
   }
 
@@ -198,14 +202,14 @@ export class PrefixMemory {
 }
 
 function sizeOf({ messages }: Turn): number {
-  return messages.length + 2
+  return bytesOfTurn + 8 * messages.length
 }
 
-function charsIn({ tools, messages }: Outline): number {
-  return messages.reduce(
-    (sum, { parts }) => sum + parts.reduce((size, { text }) => size + text.length, 0),
-    tools.reduce((sum, { json }) => sum + json.length, 0),
-  )
+function sizeOfTexts({ tools, messages }: Outline): number {
+  let size = bytesOfOutline
+  for (const { json } of tools) size += bytesOfText + json.length
+  for (const { parts } of messages) for (const { text } of parts) size += bytesOfText + text.length
+  return size
 }
 
 function textOf({ parts }: OutlineMessage): string {
