@@ -1,8 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { wavOf } from '../../../web/src/places/chat/voice/wav.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { facts, write } from '../../support/page/chat-words.ts'
-import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { browserPath, hint, lacks, openBrowser, openServerPage } from '../../support/page/open-page.ts'
 
 const remove = (page: Page, name: string) => page.getByRole('button', { name: `Remove ${name}` })
 
@@ -62,6 +63,47 @@ describe.skipIf(browserPath === undefined)(`what is attached in the chat of the 
     await write(page, 'SECOND')
     await facts(page).nth(1).waitFor()
     expect(await remove(page, 'a.txt').count()).toBe(0)
+    await close()
+  })
+
+  test('what the model reads of a file is shown before and after it is sent', async () => {
+    const { page, problems, close } = await open()
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg=='
+    await page.getByLabel('Attach').setInputFiles([
+      { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from(`ALL OF IT ${'x'.repeat(100_000)}END`) },
+      { name: 'b.png', mimeType: 'image/png', buffer: Buffer.from(pixel, 'base64') },
+    ])
+    await remove(page, 'b.png').waitFor()
+    const dialog = page.getByRole('dialog')
+    const look = async (title: string) => {
+      await page.getByTitle(`Show ${title}`).click()
+      await dialog.getByRole('heading', { name: title }).waitFor()
+    }
+    await look('a.txt')
+    await dialog.getByText('ALL OF IT').waitFor()
+    await dialog.getByText('The first 100,000 of 100,013 characters:').waitFor()
+    expect(await dialog.getByText('END').count()).toBe(0)
+    await page.keyboard.press('Escape')
+    await look('b.png')
+    await dialog.getByAltText('b.png').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await remove(page, 'b.png').click()
+    await write(page, 'FIRST')
+    await facts(page).waitFor()
+    await look('a.txt')
+    await dialog.getByText('ALL OF IT').waitFor()
+    expect(problems).toEqual([])
+    await close()
+  })
+
+  test.skipIf(lacks('sound'))('a sound that is attached can be heard', async () => {
+    const { page, problems, close } = await open()
+    const buffer = Buffer.from(wavOf(new Float32Array(8000), 8000))
+    await page.getByLabel('Attach').setInputFiles({ name: 'a.wav', mimeType: 'audio/wav', buffer })
+    await page.getByTitle('Show a.wav').click()
+    const length = () => page.locator('audio').evaluate((sound) => (sound as { duration?: number }).duration)
+    await expect.poll(length).toBe(1)
+    expect(problems).toEqual([])
     await close()
   })
 

@@ -12,7 +12,7 @@ const rich = [
   '# Head',
   'Text with a note[^1], `code` and a [link](https://ok.example/).',
   '| number | description | another column | internationalization |\n|--:|--|--|--|\n| 1000000 | some longer words about it | more | configuration |',
-  '- [ ] to do\n- [x] done',
+  '- [ ] to do\n- [x] done\n  1. how',
   '```ts\nconst a = 1 // one\n```',
   '\\[ \\sum_{n=1}^{\\infty} \\frac{1}{n^2} = \\frac{\\pi^2}{6} + \\frac{a+b+c+d+e+f+g+h+i+j+k+l+m+n+o+p}{2} \\]',
   '[^1]: The text of the note.\n[^2]: Another one.',
@@ -30,7 +30,23 @@ const steps: readonly (readonly [name: string, go: (page: Page, isPhone: boolean
     },
   ],
   ['the editor of a message', (page) => page.getByRole('button', { name: 'Edit' }).first().click()],
-  ['the settings', (page) => page.getByRole('button', { name: 'Settings', exact: true }).click()],
+  [
+    'an attached file',
+    async (page) => {
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await page
+        .getByLabel('Attach')
+        .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('line\n'.repeat(200)) })
+      await page.getByTitle('Show a.txt').click()
+    },
+  ],
+  [
+    'the settings',
+    async (page) => {
+      await page.keyboard.press('Escape')
+      await page.getByRole('button', { name: 'Settings', exact: true }).click()
+    },
+  ],
   [
     'the conversation as code',
     async (page) => {
@@ -170,6 +186,15 @@ describe.skipIf(browserPath === undefined)(`every place and dialog of the page${
         .first()
         .evaluate((item) => item.textContent),
     ).toBe('☐ to do')
+    const startOf = (selector: string) =>
+      answers(page)
+        .locator(selector)
+        .evaluate((element) => {
+          const range = element.ownerDocument.createRange()
+          range.selectNodeContents(element)
+          return range.getBoundingClientRect().left
+        })
+    expect(await startOf('li.task li')).toBeGreaterThan((await startOf('li.task:first-child')) + 30)
     expect(await answers(page).locator('sup.md-note').allTextContents()).toEqual(['1', '1', '2'])
     await close()
   })

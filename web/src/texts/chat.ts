@@ -81,6 +81,8 @@ export const chatTexts = {
   stop: 'Stop the answer',
   stopped: 'Stopped',
   attach: 'Attach images, sounds, documents or text files',
+  openAttached: (name: string) => `Show ${plainName(name)}`,
+  partOfFile: (shown: number, of: number) => `The first ${formatCount(shown)} of ${formatCount(of)} characters:`,
   attached: (name: string) => `Remove ${plainName(name)}`,
   drop: 'Drop files to attach them',
   partOf: (name: string, part: number) => `${name}, part ${part}`,

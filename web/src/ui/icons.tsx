@@ -42,6 +42,7 @@ export const icons = {
   columns: line('M3 3.5h12v11H3zM9 3.5v11'),
   send: line('M9 15V3.5M4.5 8 9 3.5 13.5 8'),
   stop: line('M5 5h8v8H5z'),
+  file: line('M4.5 2.5h6L14 6v9.5H4.5zM10.5 2.5V6H14'),
   attach: line('M14.5 8.5 9 14a3.3 3.3 0 0 1-4.7-4.7l5.8-5.8a2.2 2.2 0 0 1 3.1 3.1l-5.7 5.7a1.1 1.1 0 0 1-1.6-1.6L11 5.7'),
   edit: line('M3.5 14.5l.7-3L11.5 4l2.5 2.5-7.5 7.3zM10 5.5 12.5 8'),
   again: line('M14.5 9a5.5 5.5 0 1 1-1.7-4M14.5 2.5V5.5h-3'),

@@ -4,7 +4,7 @@ import { callerOf } from '../../access/caller.ts'
 import type { Listening, PageFile, PageFiles } from '../../run/deps.ts'
 
 /**
- * Allows its own scripts, styles and fonts, requests to this server, and pictures that a reader attached: nothing else is loaded, and nothing may
+ * Allows its own scripts, styles and fonts, requests to this server, and pictures and sounds that a reader attached: nothing else is loaded, and nothing may
  * frame it.
  */
 const pagePolicy = [
@@ -14,6 +14,7 @@ const pagePolicy = [
   "font-src 'self'",
   "connect-src 'self'",
   "img-src 'self' data: blob:",
+  'media-src data:',
   "base-uri 'self'",
   "form-action 'none'",
   "frame-ancestors 'none'",

@@ -1,4 +1,5 @@
 import { Button, IconButton } from '../../ui/button.tsx'
+import '../../styles/attachments.css'
 import '../../styles/chat.css'
 import '../../styles/markdown.css'
 import '../../styles/messages.css'

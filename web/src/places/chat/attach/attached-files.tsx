@@ -3,6 +3,8 @@ import { fileAsText } from '../../../../../src/documents/as-message.ts'
 import { call } from '../../../api/client.ts'
 import { chatTexts } from '../../../texts/chat.ts'
 import { IconButton } from '../../../ui/button.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { icons } from '../../../ui/icons.tsx'
 import { plainName } from '../../../ui/names.ts'
 import type { Attachment } from '../conversation.ts'
 import { contextOf, type Model } from '../models.ts'
@@ -68,8 +70,42 @@ function Tokens({ file, model }: { readonly file: Attachment; readonly model: Mo
   )
 }
 
-/** A picture, or the name of a file. */
-export function AttachmentView({ attachment: { kind, name, data } }: { readonly attachment: Attachment }) {
-  if (kind === 'image') return <img src={data} alt={name} />
-  return <span class="attachment-name clip">{plainName(name)}</span>
+/** A picture, or the name of a file; shows what the model reads of it. */
+export function AttachmentView({ attachment }: { readonly attachment: Attachment }) {
+  const [isOpen, setOpen] = useState(false)
+  const { kind, name, data } = attachment
+  return (
+    <>
+      <button type="button" class="attachment" title={chatTexts.openAttached(name)} onClick={() => setOpen(true)}>
+        {kind === 'image' ? (
+          <img src={data} alt={name} />
+        ) : (
+          <>
+            <icons.file />
+            <span class="attachment-name clip">{plainName(name)}</span>
+          </>
+        )}
+      </button>
+      {isOpen && (
+        <Dialog title={plainName(name)} isWide onClose={() => setOpen(false)}>
+          <AttachmentContent attachment={attachment} />
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** More would hold the tab. */
+const mostShown = 100_000
+
+function AttachmentContent({ attachment: { kind, name, data } }: { readonly attachment: Attachment }) {
+  if (kind === 'image') return <img class="made-picture" src={data} alt={name} />
+  // biome-ignore lint/a11y/useMediaCaption: nobody has captions of what was attached
+  if (kind === 'audio') return <audio controls src={data} />
+  return (
+    <>
+      {data.length > mostShown && <p class="muted">{chatTexts.partOfFile(mostShown, data.length)}</p>}
+      <pre class="attached-text">{data.slice(0, mostShown)}</pre>
+    </>
+  )
 }
