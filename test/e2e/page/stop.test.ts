@@ -56,6 +56,39 @@ describe.skipIf(browserPath === undefined)(`the stop of an answer, in a browser$
     await close()
   })
 
+  test('what is written while an answer comes is sent when it is complete', async () => {
+    const { page, close } = await openServerPage(browser, app.url)
+    await page.getByRole('combobox', { name: 'Model' }).waitFor()
+    await write(page, script({ raw: 'word '.repeat(100), delayMs: 20 }))
+    await answers(page).getByText('word word').waitFor()
+    await write(page, script({ raw: 'THEN' }))
+    await page.getByText('It is sent when the answer is complete.').waitFor()
+    await answers(page).getByText('THEN', { exact: true }).waitFor()
+    expect(await page.getByLabel('Write a message').inputValue()).toBe('')
+    await close()
+  })
+
+  test('what waits for an answer stays in the field if that is stopped, or another conversation is opened', async () => {
+    const { page, close } = await openAnswering()
+    const field = page.getByLabel('Write a message')
+    await write(page, 'LATER')
+    await page.getByText('It is sent when').waitFor()
+    await page.keyboard.press('Escape')
+    await facts(page).waitFor()
+    expect([await field.inputValue(), await answers(page).count()]).toEqual(['LATER', 1])
+    await field.fill('')
+    await write(page, script({ raw: 'word '.repeat(300), delayMs: 20 }))
+    await answers(page).nth(1).getByText('word').waitFor()
+    await write(page, 'LATER')
+    await page.getByText('It is sent when').waitFor()
+    await page.getByRole('button', { name: 'New chat' }).click()
+    await expect.poll(() => app.metric('dragoman_slots_busy{model="scripted"}')).toBe(0)
+    await page.goBack()
+    await facts(page).nth(1).waitFor()
+    expect([await field.inputValue(), await answers(page).count()]).toEqual(['LATER', 2])
+    await close()
+  })
+
   test.each(['this tab', 'another tab'])(
     'a message that is deleted in %s while it is answered stops it, and stays away',
     async (where) => {

@@ -78,6 +78,7 @@ export const chatTexts = {
   ],
   placeholder: 'Write a message',
   send: 'Send',
+  waitsToSend: 'It is sent when the answer is complete.',
   stop: 'Stop the answer',
   stopped: 'Stopped',
   attach: 'Attach images, sounds, documents or text files',

@@ -20,7 +20,7 @@ import { answer, running, stopAnswers } from './answers.ts'
 import { unreadBy, unreadKind } from './attach/unread.ts'
 import { CodeDialog } from './code/code-dialog.tsx'
 import { Composer } from './composer.tsx'
-import { type Attachment, type Conversation, type Message, pathOf, withMessage } from './conversation.ts'
+import { type Attachment, type Conversation, isComplete, type Message, pathOf, withMessage } from './conversation.ts'
 import { Drawer } from './drawer.tsx'
 import { exportTo } from './export.ts'
 import { newId } from './ids.ts'
@@ -213,6 +213,7 @@ function Middle({ open, isMissing, isRunning, send, stop }: MiddleProps) {
         draft={Object.keys(first?.value.messages ?? {}).length === 0 ? 'new' : (first?.value.id ?? 'new')}
         isRunning={isRunning}
         canSend={models.value !== undefined}
+        isComplete={open.every(({ value }) => isComplete(value))}
         model={modelOf(first?.value.settings.model)}
         refusal={(attachments) =>
           unreadBy(

@@ -19,6 +19,8 @@ type ComposerProps = {
   readonly isRunning: boolean
   /** False until the models are known: an earlier message is sent then. */
   readonly canSend: boolean
+  /** The last answers are complete: what was written meanwhile follows them. */
+  readonly isComplete: boolean
   /** The model that answers; of two, the first. */
   readonly model: Model | undefined
   /** Why attachments cannot be sent; undefined: they can. */
@@ -32,35 +34,39 @@ type ComposerProps = {
 const draftName = (draft: string) => `dragoman.draft.${draft}`
 
 /** The editor of a message: Enter sends, on a phone the button; files arrive by paste, drop or the button. */
-export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onSend, onStop }: ComposerProps) {
+export function Composer({ draft, isRunning, canSend, isComplete, model, refusal, onUse, onSend, onStop }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null)
   const [text, setText] = useState('')
   const { attachments, refused, readings } = waitingFor(draft)
   const isReading = readings > 0
   const take = useCallback((files: readonly File[]) => void attach(draft, files), [draft])
   const isOver = useDrop(take)
-  const [waitsToSend, setWaitsToSend] = useState(false)
+  const [waitsFor, setWaitsFor] = useState<string | undefined>(undefined)
+  const waitsToSend = waitsFor === draft
   useEffect(() => {
     setText(keptHere.get(draftName(draft)) ?? '')
+    setWaitsFor(undefined)
     if (!matchMedia('(pointer: coarse)').matches) field.current?.focus()
   }, [draft])
   const write = (next: string) => {
     setText(next)
-    setWaitsToSend(false)
+    setWaitsFor(undefined)
     keptHere.set(draftName(draft), next === '' ? undefined : next)
   }
   const isEmpty = text.trim() === '' && attachments.length === 0
   const unread = refusal(attachments)
   const submit = () => {
-    if (isEmpty || isRunning || isReading || unread !== undefined) return
-    if (!canSend) return setWaitsToSend(true)
+    if (isEmpty || isReading || unread !== undefined) return
+    if (!canSend || isRunning) return setWaitsFor(draft)
     onSend(text, attachments)
     write('')
     forgetWaiting(draft)
   }
   useEffect(() => {
-    if (waitsToSend && canSend) submit()
-  }, [waitsToSend, canSend])
+    if (!waitsToSend || !canSend || isRunning) return
+    if (isComplete) submit()
+    else setWaitsFor(undefined)
+  }, [waitsToSend, canSend, isRunning])
   return (
     <form
       class="composer"
@@ -89,6 +95,11 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
       {isReading && (
         <p class="muted small" role="status">
           {chatTexts.readingFiles}
+        </p>
+      )}
+      {waitsToSend && isRunning && (
+        <p class="muted small" role="status">
+          {chatTexts.waitsToSend}
         </p>
       )}
       <AttachedFiles attachments={attachments} model={model} onChange={(next) => changeWaiting(draft, { attachments: next })} />
@@ -132,11 +143,8 @@ export function Composer({ draft, isRunning, canSend, model, refusal, onUse, onS
           <RecordButton onRecorded={(file) => take([file])} onProblem={(why) => changeWaiting(draft, { refused: [why] })} />
         )}
         <span class="space" />
-        {isRunning ? (
-          <StopButton onStop={onStop} />
-        ) : (
-          <SendButton isDisabled={isEmpty || isReading || waitsToSend || unread !== undefined} />
-        )}
+        {isRunning && <StopButton onStop={onStop} />}
+        {!(isRunning && isEmpty) && <SendButton isDisabled={isEmpty || isReading || waitsToSend || unread !== undefined} />}
       </div>
     </form>
   )

@@ -129,6 +129,12 @@ export function pathOf({ messages, chosen }: Conversation, last?: string): reado
   return [...path].filter(({ isDeleted }) => isDeleted !== true)
 }
 
+/** Whether the model has said all that it had to: nothing was stopped or failed, and no call waits for its result. */
+export function isComplete(conversation: Conversation): boolean {
+  const last = pathOf(conversation).at(-1)
+  return last?.role !== 'assistant' || (last.state === 'done' && (last.calls ?? []).every(({ result }) => result !== undefined))
+}
+
 /** The messages that follow the same message, oldest first. */
 export function branchesOf(conversation: Conversation, message: Message): readonly Message[] {
   const before = visibleParent(conversation, message)
