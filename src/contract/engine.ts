@@ -264,6 +264,8 @@ export type Device = {
   readonly description: string
   readonly freeBytes: number
   readonly totalBytes: number
+  /** Its memory is that of the machine. */
+  readonly isShared?: true
 }
 
 export interface Devices {

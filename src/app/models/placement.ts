@@ -1,5 +1,5 @@
 import type { LlamaModelConfig } from '../../config/schema.ts'
-import { bytesOnGpu, fitWeights, type Weights } from '../../engine/llama/channel/fit-weights.ts'
+import { bytesOnGpu, fitWeights, usedUnnamed, type Weights } from '../../engine/llama/channel/fit-weights.ts'
 import type { LoadOptions } from '../../engine/llama/channel/ipc.ts'
 import type { ContextRoom } from '../../registry/gguf/choose-context.ts'
 import { estimateMemory, type MemorySettings } from '../../registry/gguf/estimate-memory.ts'
@@ -58,7 +58,9 @@ export async function gpuPart(plan: FilePlan) {
   return weights && { layerCount: weights.layers.length + 1, bytesOf: (gpuLayers: number) => bytesOnGpu(weights, gpuLayers) }
 }
 
-type Machine = { readonly path: string; readonly room: ContextRoom; readonly gpus: readonly { readonly freeBytes: number }[] }
+type Gpu = { readonly name: string; readonly freeBytes: number; readonly isShared?: true }
+
+type Machine = { readonly path: string; readonly room: ContextRoom; readonly gpus: readonly Gpu[] }
 
 /**
  * Where the weights of a model will be, in words, without a draft model, which may not be here yet; undefined where its configuration says
@@ -74,12 +76,15 @@ export async function expectedPlacement(model: LlamaModelConfig, { path, room, g
     modelPath: path,
     ...(longestContext !== undefined && { longestContext }),
   })
-  const freeBytes = gpus.reduce((sum, gpu) => sum + gpu.freeBytes, 0)
-  return weights && describeFit(weights, freeBytes)
+  const { devices, mainGpu } = model
+  const named = devices === undefined ? usedUnnamed(gpus) : devices.flatMap((name) => gpus.find((gpu) => gpu.name === name) ?? [])
+  return weights && describeFit(weights, mainGpu === undefined ? named : named.slice(mainGpu, mainGpu + 1))
 }
 
-function describeFit(weights: Weights, freeBytes: number): string {
-  const { gpuLayers, experts, gpuBytes } = fitWeights(weights, freeBytes)
+function describeFit(weights: Weights, gpus: readonly Gpu[]): string {
+  const free = gpus.map((gpu) => gpu.freeBytes)
+  const { gpuLayers, experts, gpuBytes } = fitWeights(weights, free)
+  const freeBytes = free.reduce((sum, bytes) => sum + bytes, 0)
   const layers = weights.layers.length
   if (gpuLayers === 0) return `all layers in the memory of the machine: the GPU has ${formatBytes(freeBytes)} free`
   const which = gpuLayers > layers ? `all ${layers} layers` : `${gpuLayers - 1} of ${layers} layers`

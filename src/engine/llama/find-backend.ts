@@ -6,7 +6,15 @@ import { forkScript } from './fork-script.ts'
 const answerSchema = z.union([
   z.object({
     gpu: z.string(),
-    gpus: z.array(z.object({ name: z.string(), description: z.string(), freeBytes: z.number(), totalBytes: z.number() })),
+    gpus: z.array(
+      z.object({
+        name: z.string(),
+        description: z.string(),
+        freeBytes: z.number(),
+        totalBytes: z.number(),
+        isShared: z.literal(true).exactOptional(),
+      }),
+    ),
     gpuBytes: z.number(),
     mathCores: z.number(),
   }),

@@ -38,30 +38,56 @@ describe.skipIf(!runs || !isFullLength)(`llama.cpp's Vulkan build${hint || night
     })
   })
 
-  test('keeps the experts of layers in the memory of the machine, as configured or as its free memory requires', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'dragoman-experts-'))
-    onTestFinished(() => rm(folder, { recursive: true }))
-    const mixture = join(folder, 'mixture.gguf')
-    await writeFile(mixture, encodeSmallModel('qwen3moe', { width: 256 }))
-    const load = async (options: Partial<LoadOptions>) => {
+  describe('a mixture of experts', () => {
+    let folder: string
+    let mixture: string
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'dragoman-experts-'))
+      mixture = join(folder, 'mixture.gguf')
+      await writeFile(mixture, encodeSmallModel('qwen3moe', { width: 256 }))
+    })
+    afterAll(() => rm(folder, { recursive: true }))
+
+    /** What it says, and its weights on each GPU. */
+    async function load(options: Partial<LoadOptions>) {
       const lines: string[] = []
       const log = { ...quiet, debug: (_: object, message: string) => void lines.push(message) }
       const plan = { modelPath: mixture, slots: 1, contextLength: 512, threads: 1, flashAttention: true, ...options }
       const engine = new LlamaEngine({ id: 'm', locate: async () => ({ ...plan, enginePath }), log })
       onTestFinished(() => engine.close())
       const { text } = (await completeChoices(engine, chatRequest('Hi', { maxOutputTokens: 4 }))).choices[0] ?? {}
-      const gpuMib = /Vulkan0 model buffer size = +([\d.]+) MiB/.exec(lines.join('\n'))?.[1]
-      return { text, gpuMib: Number(gpuMib ?? 0) }
+      const found = lines.join('\n').matchAll(/(Vulkan\d) model buffer size = +([\d.]+) MiB/g)
+      return { text, mib: Object.fromEntries(Array.from(found, ([, device, size]) => [device, Number(size)])) }
     }
-    const processor = await load({ gpuLayers: 0 })
-    const one = await load({ gpuLayers: 'max', placement: { experts: 1, devices: ['Vulkan0'] } })
-    // More than any GPU has free, but for what is no expert.
-    const huge = { bytes: 2 ** 50, expertBytes: 2 ** 50 }
-    const none = await load({ weights: { layers: [huge, huge], outputBytes: 0, contextBytesOfLayer: 0, workBytes: 0 } })
-    expect([one.text, none.text]).toEqual([processor.text, processor.text])
-    const { layers = [] } = (await readWeights(mixture)) ?? {}
-    expect(one.gpuMib - none.gpuMib).toBeCloseTo((layers[1]?.expertBytes ?? 0) / 2 ** 20, 1)
-    expect(none.gpuMib).toBeGreaterThan(0)
+    const mibOf = (bytes = 0) => bytes / 2 ** 20
+
+    test('keeps the experts of layers in the memory of the machine, as configured or as its free memory requires', async () => {
+      const processor = await load({ gpuLayers: 0 })
+      const one = await load({ gpuLayers: 'max', placement: { experts: 1, devices: ['Vulkan0'] } })
+      // More than any GPU has free, but for what is no expert.
+      const huge = { bytes: 2 ** 50, expertBytes: 2 ** 50 }
+      const none = await load({ weights: { layers: [huge, huge], outputBytes: 0, contextBytesOfLayer: 0, workBytes: 0 } })
+      expect([one.text, none.text]).toEqual([processor.text, processor.text])
+      const { layers = [] } = (await readWeights(mixture)) ?? {}
+      expect((one.mib.Vulkan0 ?? 0) - (none.mib.Vulkan0 ?? 0)).toBeCloseTo(mibOf(layers[1]?.expertBytes), 1)
+      expect(none.mib.Vulkan0).toBeGreaterThan(0)
+    })
+
+    test('is divided among GPUs so that each has room for its layers', async () => {
+      vi.stubEnv('GGML_VK_VISIBLE_DEVICES', '0,0')
+      onTestFinished(() => void vi.stubEnv('GGML_VK_VISIBLE_DEVICES', '0'))
+      const gpus = await findBackend({ modelPath, enginePath })
+      const freeBytes = 'gpus' in gpus ? (gpus.gpus[0]?.freeBytes ?? 0) : 0
+      // By free memory alone, llama.cpp would give the first GPU two of three parts: both layers.
+      const layers = [0.7, 0.3].map((share) => ({ bytes: share * freeBytes, expertBytes: 0.1 * freeBytes }))
+      const { text, mib } = await load({
+        weights: { layers, outputBytes: 0.2 * freeBytes, contextBytesOfLayer: 0, workBytes: 0 },
+      })
+      expect(text).toBe((await load({ gpuLayers: 0 })).text)
+      const real = await readWeights(mixture)
+      expect(mib.Vulkan0).toBeCloseTo(mibOf(real?.layers[0]?.bytes), 1)
+      expect(mib.Vulkan1).toBeCloseTo(mibOf((real?.layers[1]?.bytes ?? 0) + (real?.outputBytes ?? 0)), 1)
+    })
   })
 
   test('answers as the processor does, with log-probabilities that are near', async () => {

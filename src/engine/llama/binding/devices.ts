@@ -4,7 +4,7 @@ import type { Library } from './library.ts'
 type Devices = Pick<Library, 'deviceCount' | 'device' | 'deviceName' | 'deviceDescription' | 'deviceKind' | 'deviceMemory'>
 
 /** `GGML_BACKEND_DEVICE_TYPE_GPU`, with memory of its own, and `_IGPU`, which shares the machine's. */
-const gpus: readonly number[] = [1, 2]
+const [own, sharing] = [1, 2]
 
 /** The GPUs that llama.cpp has found, with their memory as it is now. */
 export function gpusOf(library: Devices): Device[] {
@@ -14,7 +14,7 @@ export function gpusOf(library: Devices): Device[] {
 }
 
 export function isGpu({ kind }: { readonly kind: number }): boolean {
-  return gpus.includes(kind)
+  return kind === own || kind === sharing
 }
 
 /** All that llama.cpp computes on, the processor too. */
@@ -28,6 +28,7 @@ export function devicesOf(library: Devices): (Device & { readonly kind: number }
       name: library.deviceName(device),
       description: library.deviceDescription(device),
       kind: library.deviceKind(device),
+      ...(library.deviceKind(device) === sharing && { isShared: true as const }),
       freeBytes: Number(free[0]),
       totalBytes: Number(total[0]),
     }

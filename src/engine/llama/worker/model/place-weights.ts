@@ -1,7 +1,7 @@
 import { devicesOf, isGpu } from '../../binding/devices.ts'
 import type { Library } from '../../binding/library.ts'
 import type { Placement } from '../../binding/placement.ts'
-import { fitWeights } from '../../channel/fit-weights.ts'
+import { fitWeights, usedUnnamed } from '../../channel/fit-weights.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
 
 type Devices = Parameters<typeof devicesOf>[0] & Pick<Library, 'device'>
@@ -22,7 +22,7 @@ export function placeWeights(
     if (one === undefined) throw new Error(`\`devices\` names ${name}, and llama.cpp finds ${found}`)
     return one
   })
-  const available = used ?? gpus
+  const available = used ?? usedUnnamed(gpus)
   if ((tensorSplit ?? []).length > available.length) {
     throw new Error(`\`tensorSplit\` has ${tensorSplit?.length} shares, and llama.cpp finds ${found}`)
   }
@@ -34,9 +34,7 @@ export function placeWeights(
     return { gpuLayers, placement: { ...fixed, experts: experts === 'cpu' ? 'all' : experts } }
   }
   const freeBytes = (mainGpu === undefined ? available : available.slice(mainGpu, mainGpu + 1)).map((gpu) => gpu.freeBytes)
-  const fit = fitWeights(
-    weights,
-    freeBytes.reduce((sum, bytes) => sum + bytes, 0),
-  )
-  return { gpuLayers: fit.gpuLayers, placement: { ...fixed, experts: fit.experts } }
+  const { gpuLayers: fitting, experts: without, split } = fitWeights(weights, freeBytes)
+  const divided = split && { devices: available.map(({ handle }) => handle), tensorSplit: split }
+  return { gpuLayers: fitting, placement: { ...fixed, ...divided, experts: without } }
 }
