@@ -4,7 +4,7 @@ import type { MediaPart } from '../../contract/request.ts'
 import { mediaByUrl, mediaInBase64, mediaInFile } from '../wire/media-part.ts'
 import type { WirePart } from './message-schema.ts'
 
-type WireMedia = Exclude<WirePart, { type: 'text' | 'refusal' }>
+type WireMedia = Exclude<WirePart, { type: 'text' | 'refusal' | 'thinking' }>
 
 /** Media types of formats whose name differs. */
 const audioTypes: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', m4a: 'audio/mp4' }
@@ -23,10 +23,14 @@ export function decodeMedia(part: WireMedia, path: string): MediaPart {
     case 'video_url':
       return byUrl('video', part.video_url)
     case 'input_audio': {
-      const { data, format } = part.input_audio
+      const { data, format } = typeof part.input_audio === 'string' ? { data: part.input_audio } : part.input_audio
       // Some clients send a data: URL, as llama-server accepts it.
       if (/^data:/i.test(data)) return mediaByUrl('audio', data)
       return mediaInBase64('audio', data, typeof format === 'string' ? (audioTypes[format] ?? `audio/${format}`) : undefined)
+    }
+    case 'document_url': {
+      const { document_url: url, document_name: filename } = part
+      return { ...mediaByUrl('file', url), ...(typeof filename === 'string' && { filename }) }
     }
     case 'file':
       return decodeFile(part.file, `${path}.file`)

@@ -221,11 +221,14 @@ function requireSmall(text: string, param: string): void {
 }
 
 function decodeContent(content: WireContent, paths: readonly string[]): ContentPart[] {
-  return decodeParts(content, paths).map((part) => (part.type === 'refusal' ? { type: 'text', text: part.text } : part))
+  return decodeParts(content, paths).map((part, position) => {
+    if (part.type === 'reasoning') throw unsupported(paths[position] ?? '', 'only the assistant thinks')
+    return part.type === 'refusal' ? { type: 'text', text: part.text } : part
+  })
 }
 
 type WireContent = string | readonly WirePart[] | null | undefined
-type DecodedPart = ContentPart | Extract<OutputPart, { type: 'refusal' }>
+type DecodedPart = ContentPart | Extract<OutputPart, { type: 'refusal' | 'reasoning' }>
 
 function decodeParts(content: WireContent, paths: readonly string[]): DecodedPart[] {
   if (content === undefined || content === null) return []
@@ -250,7 +253,12 @@ function decodePart(part: WirePart, path: string): DecodedPart {
     case 'audio_url':
     case 'video_url':
     case 'file':
+    case 'document_url':
       return decodeMedia(part, path)
+    case 'thinking': {
+      const { thinking } = part
+      return { type: 'reasoning', text: typeof thinking === 'string' ? thinking : thinking.map(({ text }) => text).join('') }
+    }
   }
 }
 

@@ -132,7 +132,7 @@ describe('tool_choice', () => {
   })
 
   test.each<[unknown, string]>([
-    ['any', 'tool_choice'],
+    ['some', 'tool_choice'],
     [5, 'tool_choice'],
     [named('h'), 'tool_choice'],
     [{ type: 'function' }, 'tool_choice.function'],

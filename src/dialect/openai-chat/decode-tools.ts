@@ -93,7 +93,7 @@ function refuseChoiceWithoutTools(param: string, choice: unknown, tools: string)
 /** `tools`: those that may be chosen; undefined: any. */
 function decodeToolChoice(choice: ChatWire['tool_choice'], tools: readonly Tool[] | undefined): ToolChoice {
   if (choice === undefined || choice === null) return { type: 'auto' }
-  if (typeof choice === 'string') return { type: choice }
+  if (typeof choice === 'string') return { type: choice === 'any' ? 'required' : choice }
   switch (choice.type) {
     case 'function':
       return { type: 'required', names: [requireDeclared(choice.function.name, declaredIn(tools, 'function'), 'tool_choice')] }

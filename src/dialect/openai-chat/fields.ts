@@ -41,7 +41,7 @@ const openaiFields: readonly Field[] = [
   refused('moderation', 'no moderation model'),
   sharedOpenaiFields.n,
   used('parallel_tool_calls', 'false: at most one call in a reply'),
-  refused('prediction', 'no predicted outputs'),
+  refused('prediction', 'no predicted outputs', { accepts: [{ type: 'content', content: '' }] }),
   sharedOpenaiFields.presencePenalty,
   ...promptCacheFields,
   used(
@@ -61,7 +61,7 @@ const openaiFields: readonly Field[] = [
   sharedOpenaiFields.temperature,
   used(
     'tool_choice',
-    '`none`, `auto`, `required`, a named function or custom tool, or `allowed_tools`; requires `tools`, except `none`',
+    '`none`, `auto`, `required` (or `any`), a named function or custom tool, or `allowed_tools`; requires `tools`, except `none`',
   ),
   used(
     'tools',

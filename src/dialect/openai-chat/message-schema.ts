@@ -13,13 +13,27 @@ const audioUrlPart = looseObject({ type: z.literal('audio_url'), audio_url: z.un
 const videoUrlPart = looseObject({ type: z.literal('video_url'), video_url: z.union([z.string(), mediaUrl]) })
 /** The format is read from the bytes. */
 const inputAudio = looseObject({ data: z.string(), format: text })
-const audioPart = looseObject({ type: z.literal('input_audio'), input_audio: inputAudio })
+/** Mistral's clients send the base64 alone. */
+const audioPart = looseObject({ type: z.literal('input_audio'), input_audio: z.union([z.string(), inputAudio]) })
 const fileObject = looseObject({ file_id: text, file_data: text, filename: text })
 const filePart = looseObject({ type: z.literal('file'), file: fileObject })
+/** Mistral's documents and thoughts. */
+const documentPart = looseObject({ type: z.literal('document_url'), document_url: z.string(), document_name: text })
+const thinkingPart = looseObject({ type: z.literal('thinking'), thinking: z.union([z.string(), list(textPart)]), closed: flag })
 
 /** One part of a message. Every role may contain every kind; the engine refuses those that it does not support. */
 export type WirePart = z.output<typeof wirePart>
-const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, audioPart, audioUrlPart, videoUrlPart, filePart])
+const wirePart = z.discriminatedUnion('type', [
+  textPart,
+  refusalPart,
+  imagePart,
+  audioPart,
+  audioUrlPart,
+  videoUrlPart,
+  filePart,
+  documentPart,
+  thinkingPart,
+])
 
 const parts = list(wirePart, { error: 'an array of content parts' })
 const content = z.union([z.string(), parts])

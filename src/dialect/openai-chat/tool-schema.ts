@@ -36,7 +36,8 @@ const allowedTools = looseObject({
 const allowedChoice = looseObject({ type: z.literal('allowed_tools'), allowed_tools: allowedTools })
 
 export const toolChoice = z.union([
-  z.enum(['auto', 'none', 'required']),
+  // `any` is Mistral's.
+  z.enum(['auto', 'none', 'required', 'any']),
   z.discriminatedUnion('type', [namedChoice, allowedChoice, customChoice]),
 ])
 export const toolFunctionChoice = z.union([z.enum(['auto', 'none']), named])

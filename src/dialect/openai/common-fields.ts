@@ -45,7 +45,9 @@ export const sharedOpenaiFields = {
   ),
   n: used('n', '1 to 128 choices; the prompt is read once'),
   presencePenalty: used('presence_penalty', '-2 to 2'),
-  seed: used('seed', 'any integer, taken modulo 2^32; -1: random; 2^32-1 counts as 2^32-2', { aliases: ['sampler_seed'] }),
+  seed: used('seed', 'any integer, taken modulo 2^32; -1: random; 2^32-1 counts as 2^32-2', {
+    aliases: ['sampler_seed', 'random_seed'],
+  }),
   stop: used(
     'stop',
     'a string or up to 1,024 strings; the output ends before the first stop sequence in the answer; those in reasoning do not count',

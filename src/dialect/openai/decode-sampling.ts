@@ -19,6 +19,7 @@ const plainFields = new Set([
   'top_p',
   'seed',
   'sampler_seed',
+  'random_seed',
   'presence_penalty',
   'frequency_penalty',
 ] as const)

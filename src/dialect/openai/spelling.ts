@@ -7,7 +7,7 @@ type Spelled<Name, Value> = { readonly name: Name; readonly value: Value }
 /** The spellings of the fields that have several, in the names of clients and other servers. The first is the documented one. */
 export const spellingsOf = {
   temperature: ['temperature', 'temp'],
-  seed: ['seed', 'sampler_seed'],
+  seed: ['seed', 'sampler_seed', 'random_seed'],
   repetitionPenalty: ['repetition_penalty', 'rep_pen', 'repeat_penalty'],
   repetitionRange: ['penalty_range', 'repetition_range', 'repetition_penalty_range', 'rep_pen_range', 'repeat_last_n'],
   bans: ['banned_tokens', 'custom_token_bans'],

@@ -26,6 +26,8 @@ const sources: readonly (readonly string[])[] = [
   ['video_url', 'url'],
   ['video_url'],
   ['input_audio', 'data'],
+  ['input_audio'],
+  ['document_url'],
   ['file', 'file_id'],
   ['file', 'file_data'],
   ['file_id'],

@@ -322,7 +322,7 @@ export class ChoiceReader {
   }
 }
 
-/** The last token of its last chunk ends the turn, and is no text of it. */
+/** The last token of its last chunk ends the turn: the text does not have it. */
 function endsSilently({ finishReason, stop, text, reasoning, refusal, calls }: WireChoice): boolean {
   if (finishReason === undefined || readFinishReason(finishReason).reason === 'length' || typeof stop === 'string') return false
   return text === '' && reasoning === '' && refusal === '' && calls.length === 0
