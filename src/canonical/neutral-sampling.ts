@@ -17,7 +17,8 @@ const rules: { readonly [Name in keyof Sampling]-?: Rule<Name> } = {
   topP: (share) => share >= 1,
   topK: (count) => count === 0,
   minP: (share) => share === 0,
-  seed: () => false,
+  // Nothing is left to chance.
+  seed: (_, { temperature }) => temperature === 0,
   repetitionPenalty: (penalty, { repetitionRange }) => penalty === 1 || repetitionRange === 0,
   repetitionRange: (range, { repetitionPenalty = 1 }) => range === -1 || repetitionPenalty === 1,
   // No token precedes the whole context.

@@ -176,6 +176,8 @@ export type Profile = {
   readonly workMetrics?: readonly string[]
   /** Where its root has OpenAI's routes: those of the same names at the root have forms of their own. */
   readonly below?: string
+  /** What it has from this version on; servers that do not report theirs lack it. */
+  readonly since?: { readonly version: readonly number[]; readonly has: Partial<Profile> }
   /** The route of health checks, below the server's root or its OpenAI base. */
   readonly health: { readonly path: string; readonly fromRoot: boolean }
 }

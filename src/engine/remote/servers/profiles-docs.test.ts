@@ -9,7 +9,13 @@ const page = fileURLToPath(new URL('../../../../docs/engines/remote-servers.md',
 const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['protocol of conversations', ({ protocol }) => protocol],
   ['several choices in one request (`n`)', ({ choices }) => (choices ? true : 'one request each')],
-  ['log-probabilities', ({ logprobs, mostTop }) => (mostTop === undefined ? logprobs : `at most ${mostTop}`)],
+  [
+    'log-probabilities',
+    ({ logprobs, mostTop, since }) => {
+      if (since?.has.logprobs === true) return `since ${since.version.join('.')}`
+      return mostTop === undefined ? logprobs : `at most ${mostTop}`
+    },
+  ],
   ['those of a prompt (`echo`)', ({ scoresPrompts }) => scoresPrompts === true],
   ['`top_k`', ({ fields }) => fields.topK !== undefined],
   ['`min_p`', ({ fields }) => fields.minP !== undefined],
@@ -48,8 +54,8 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['health check', ({ health }) => `\`${health.fromRoot ? '' : '…/v1'}${health.path}\``],
 ]
 
-function isOurs({ takesOurGrammars, prefersGrammars }: Profile): boolean {
-  return takesOurGrammars === true || prefersGrammars === true
+function isOurs({ takesOurGrammars, since }: Profile): boolean {
+  return takesOurGrammars === true || since?.has.prefersGrammars === true
 }
 
 /** The table of all profiles. */

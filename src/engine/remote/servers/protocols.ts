@@ -103,6 +103,7 @@ const messagesOf: Partial<Record<ProfileName, Partial<Profile> & { readonly mess
       repetitionPenalty: 'repetition_penalty',
       presencePenalty: 'presence_penalty',
     },
+    jsonObject: true,
     // Without `thinking`, it does not think; `adaptive` leaves it to the template.
     messages: { lateSystem: 'anywhere', openThinking: 'adaptive', freeThinking: 'enabled' },
   },

@@ -83,15 +83,17 @@ export function profileOf({
   version,
 }: Pick<Discovery, 'profile' | 'protocol' | 'abilities' | 'passes'> & Partial<Pick<Discovery, 'version'>>): Profile {
   const { usageInStreams: _, ...observed } = abilities
-  const { prefersGrammars, ...kind } = profileIn(profile, protocol)
-  const known = { ...kind, ...(prefersGrammars && knowsGrammars(version) && { prefersGrammars }), ...observed }
+  const kind = profileIn(profile, protocol)
+  const known = { ...kind, ...(kind.since !== undefined && isSince(kind.since, version) && kind.since.has), ...observed }
   return passes === undefined ? known : throughRouter(known, passes)
 }
 
-/** Whether a vLLM of this version has the field of our grammars: an older one drops it without a word. */
-function knowsGrammars(version = ''): boolean {
-  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? []
-  return Number(major) > 0 || Number(minor) >= 11
+function isSince({ version: first }: NonNullable<Profile['since']>, version = ''): boolean {
+  const [, numbers] = /^v?(\d+(?:\.\d+)*)/.exec(version) ?? []
+  if (numbers === undefined) return false
+  const parts = numbers.split('.').map(Number)
+  const at = first.findIndex((part, index) => part !== (parts[index] ?? 0))
+  return at === -1 || (parts[at] ?? 0) > (first[at] ?? 0)
 }
 
 /** The discovery to use for a request, which may name the template of its conversation. */

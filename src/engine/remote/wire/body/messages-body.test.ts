@@ -89,12 +89,20 @@ describe('a request of Messages', () => {
   test('values that mean off are left out', () => {
     const sampling = { topK: 0, minP: 0, presencePenalty: 0, frequencyPenalty: 0 }
     expect(Object.keys(bodyFor({ request: { sampling } }))).toEqual(['model', 'max_tokens', 'messages', 'stream'])
+    // Without chance, a seed changes nothing.
+    expect(bodyFor({ request: { sampling: { seed: 1, temperature: 0 } } })).not.toHaveProperty('seed')
   })
 
   test('the request to Dragoman has its additional sampling fields', () => {
     const sampling = { minP: 0.1, presencePenalty: 1, repetitionPenalty: 1.1 }
     const fields = { min_p: 0.1, presence_penalty: 1, repetition_penalty: 1.1 }
     expect(bodyFor({ kind: 'dragoman', request: { sampling } })).toMatchObject(fields)
+  })
+
+  test('JSON without a schema is asked of Dragoman as any object', () => {
+    const format = { type: 'json_schema', schema: { type: 'object' } }
+    const body = bodyFor({ kind: 'dragoman', request: { output: { type: 'json-object' } } })
+    expect(body.output_config).toEqual({ format })
   })
 
   test('a schema of the output is an output format, beside the effort', () => {

@@ -139,7 +139,7 @@ const outputStyles: Readonly<Record<Profile['outputStyle'], OutputStyle>> = {
   },
   // The field is in `output_config`, beside the effort.
   messages: {
-    json: {},
+    json: { format: { type: 'json_schema', schema: { type: 'object' } } },
     schema: ({ schema }) => ({ format: { type: 'json_schema', schema: asObject(schema) } }),
   },
 }
