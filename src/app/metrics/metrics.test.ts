@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createMetrics } from './metrics.ts'
 import type { ModelLoad } from './model-metrics.ts'
@@ -138,4 +139,13 @@ test('two servers in one process do not share metrics, and process metrics are i
   expect(text).toContain('process_cpu_user_seconds_total')
   // Names of gauges that Prometheus' own checks refuse.
   expect(text).not.toMatch(/# TYPE \w+_total gauge/)
+})
+
+test('the delay of the event loop is measured twenty times a second, which an idle server hardly notices', async () => {
+  const metrics = createMetrics({ readLoad: () => [], version: '1' })
+  await metrics.render()
+  await pause(300)
+  const [, least] = /^nodejs_eventloop_lag_min_seconds (\S+)$/m.exec(String(await metrics.render())) ?? []
+  // It includes the time between two measurements.
+  expect(Number(least)).toBeGreaterThan(0.03)
 })
