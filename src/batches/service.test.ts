@@ -41,10 +41,9 @@ describe('a line of a batch', () => {
   })
 
   test('with an output that breaks its schema holds up no others', async () => {
-    const error = { code: 'invalid_output' }
     const { run, ended, stateOf, sent } = await openService({
       slots: 1,
-      send: ({ body }) => (body.includes('bad') ? reply(502, { error }) : reply(200)),
+      send: ({ body }) => (body.includes('bad') ? reply(502, {}, { code: 'invalid-output' }) : reply(200)),
     })
     const bad = await run([bodyOf('bad')])
     await until(() => sent.length > 0)
@@ -56,7 +55,8 @@ describe('a line of a batch', () => {
   test('that nobody answers, while others are answered, ends with the third', async () => {
     const hasBad = ({ body }: SentLine) => body.includes('bad')
     const { run, ended, sent } = await openService({ slots: 1, send: (line) => reply(hasBad(line) ? 503 : 200) })
-    const timer = setInterval(() => void run([bodyOf('good')]), 100)
+    // A busy machine has a hundred of them after a while, which is the most.
+    const timer = setInterval(() => void run([bodyOf('good')]).catch(() => undefined), 100)
     onTestFinished(() => clearInterval(timer))
     expect((await ended(await run([bodyOf('bad')]))).counts).toMatchObject({ succeeded: 0, errored: 1 })
     expect(sent.filter((body) => body.includes('bad'))).toHaveLength(3)
