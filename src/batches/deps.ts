@@ -1,4 +1,4 @@
-import type { AppError } from '../contract/errors.ts'
+import type { AppError, ErrorCode } from '../contract/errors.ts'
 import type { FileStore } from '../contract/file-store.ts'
 import type { Principal } from '../contract/principal.ts'
 import type { BatchForm, BatchStore, EndedLine, LineResult } from '../contract/server/batches.ts'
@@ -26,6 +26,8 @@ export type LineReply = {
   readonly requestId: string
   /** JSON. */
   readonly body: string
+  /** Of a failure, whatever its protocol calls it. */
+  readonly code?: ErrorCode
   readonly retryAfterMs?: number
 }
 

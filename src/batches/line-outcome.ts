@@ -35,8 +35,8 @@ export function outcomeOf(reply: LineReply, attempts: number, knownAway: KnownAw
 }
 
 /** The model, or what is behind it, cannot answer any request now. An output that breaks its schema is an answer. */
-export function isAway({ status, body }: Pick<LineReply, 'status' | 'body'>): boolean {
-  return away.has(status) && !body.includes('"invalid_output"')
+export function isAway({ status, code }: Pick<LineReply, 'status' | 'code'>): boolean {
+  return away.has(status) && code !== 'invalid-output'
 }
 
 export function isSuccess({ status }: Pick<LineReply, 'status'>): boolean {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError } from '../contract/errors.ts'
+import { AppError, type ErrorCode } from '../contract/errors.ts'
 import type { Principal } from '../contract/principal.ts'
 import type { createAccess } from './access/access.ts'
 import { authorize, readKeys } from './access/auth.ts'
@@ -18,6 +18,8 @@ export type Sender = {
   readonly onWanted?: () => void
   /** Called when its prompt is read. */
   readonly onRead: () => void
+  /** Called before the reply of a failure, which not every protocol names. */
+  readonly onFailed?: (code: ErrorCode) => void
 }
 
 type Checks = {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { BatchDeps, LineReply, SentLine } from '../../batches/deps.ts'
 import { Batches } from '../../batches/service.ts'
 import type { LoadedConfig } from '../../config/load.ts'
+import type { ErrorCode } from '../../contract/errors.ts'
 import type { FileStore } from '../../contract/file-store.ts'
 import type { Principal } from '../../contract/principal.ts'
 import type { Catalogue } from '../../contract/server/catalogue.ts'
@@ -61,12 +62,18 @@ const headers = { host: 'batch', 'content-type': 'application/json' }
 
 /** Sends a line as a request without a socket. */
 async function sendLine(server: Server, { endpoint, body, signal, ...sender }: SentLine): Promise<LineReply> {
-  const reply = await answerInjected(server, { method: 'POST', url: endpoint, headers, payload: body, signal, sender })
+  let code: ErrorCode | undefined
+  const onFailed = (failure: ErrorCode) => {
+    code = failure
+  }
+  const from = { ...sender, onFailed }
+  const reply = await answerInjected(server, { method: 'POST', url: endpoint, headers, payload: body, signal, sender: from })
   const retryAfter = Number(reply.headers['retry-after'])
   return {
     status: reply.statusCode,
     requestId: String(reply.headers['x-request-id'] ?? ''),
     body: reply.payload,
+    ...(code !== undefined && { code }),
     ...(retryAfter > 0 && { retryAfterMs: retryAfter * 1000 }),
   }
 }

@@ -14,6 +14,7 @@ export type EncodeError = Dialect['encodeError']
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toAppError(thrown).inWordsOf(formatPath)
   request.watch?.failed(error)
+  request.sender?.onFailed?.(error.code)
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   if (error.retryAfterMs !== undefined) reply.header('retry-after', toRetryAfterSeconds(error.retryAfterMs))
   // Otherwise the SDKs of OpenAI and Anthropic would retry, for hours.

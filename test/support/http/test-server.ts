@@ -91,12 +91,12 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, served, ...
     version: '1.2.3',
     ...overrides,
   }
-  const { app, drain, setAccess } = createServer(deps)
+  const { app, answer, drain, setAccess } = createServer(deps)
   const listen = async (): Promise<number> => {
     await app.listen({ host: '127.0.0.1', port: 0 })
     return (app.server.address() as AddressInfo).port
   }
-  return { app, drain, setAccess, deps, scheduler, listen, logLines }
+  return { app, answer, drain, setAccess, deps, scheduler, listen, logLines }
 }
 
 /** The same with an engine that answers from the request, unless another is given; it ends with the test, whatever still runs. */
