@@ -86,8 +86,9 @@ function describeFit(weights: Weights, gpus: readonly Gpu[]): string {
   const { gpuLayers, experts, gpuBytes } = fitWeights(weights, free)
   const freeBytes = free.reduce((sum, bytes) => sum + bytes, 0)
   const layers = weights.layers.length
-  if (gpuLayers === 0) return `all layers in the memory of the machine: the GPU has ${formatBytes(freeBytes)} free`
-  const which = gpuLayers > layers ? `all ${layers} layers` : `${gpuLayers - 1} of ${layers} layers`
+  const which = gpus.length > 1 ? `${gpus.length} GPUs` : 'the GPU'
+  if (gpuLayers === 0) return `all layers in the memory of the machine: ${formatBytes(freeBytes)} of ${which} are free`
+  const moved = gpuLayers > layers ? `all ${layers} layers` : `${gpuLayers - 1} of ${layers} layers`
   const without = experts === 0 ? '' : ` without the experts of ${experts >= layers ? 'all' : `the first ${experts}`} layers`
-  return `${which} on the GPU${without}: about ${formatBytes(gpuBytes)} of ${formatBytes(freeBytes)} free`
+  return `${moved} on ${which}${without}: about ${formatBytes(gpuBytes)} of ${formatBytes(freeBytes)} free`
 }
