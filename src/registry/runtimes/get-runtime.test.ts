@@ -59,6 +59,34 @@ test('a lost connection is resumed', async () => {
   ])
 })
 
+test('a download that was interrupted is resumed by the next', async () => {
+  const interrupt = new AbortController()
+  let isFirst = true
+  const { get, requests, body, left } = await setUp({
+    instead: (request, response) => {
+      if (!isFirst || request.url?.includes('/download/') !== true) return false
+      isFirst = false
+      response.writeHead(200, { etag: '"one"', 'content-length': body.length }).write(body.subarray(0, 100))
+      return true
+    },
+  })
+  await expect(get({ signal: interrupt.signal, onProgress: () => interrupt.abort(new Error('enough')) })).rejects.toThrow(
+    'enough',
+  )
+  expect(await left()).toEqual(['downloads'])
+  await expect(get()).resolves.toMatchObject({ name: 'b9993-cpu' })
+  expect(requests.at(-1)).toMatch(/^\/releases\/download\/\S+ bytes=\d+-$/)
+})
+
+test('an archive that cannot be unpacked is said, and leaves no build', async () => {
+  const { get, home } = await setUp({ program: { archive: Buffer.from('not an archive') } })
+  await expect(get()).rejects.toMatchObject({
+    code: 'model-unavailable',
+    message: expect.stringMatching(/\.tar\.gz cannot be unpacked: /),
+  })
+  expect(listRuntimes(home)).toEqual([])
+})
+
 test.each<[string, Partial<Release>, RegExp]>([
   [
     'an archive with another checksum',

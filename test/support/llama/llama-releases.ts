@@ -11,8 +11,8 @@ import { listenOnLoopback } from '../upstream/loopback.ts'
 
 type ReleaseOptions = {
   readonly version?: string
-  /** The text of its llama-server, a script; or the path of a real one, whose whole folder is packed. */
-  readonly program: { readonly script: string } | { readonly path: string }
+  /** The text of its llama-server, a script; or the path of a real one, whose whole folder is packed; or something else as the archive. */
+  readonly program: { readonly script: string } | { readonly path: string } | { readonly archive: Buffer }
   /** Changes what the release says of its archive. */
   readonly describe?: (asset: Record<string, unknown>) => Record<string, unknown>
   /** Answers in the place of the mirror if it returns true. */
@@ -45,10 +45,10 @@ export async function serveReleases({ version = 'b9993', program, describe = (as
   if ('script' in program) {
     await writeFile(join(top, 'llama-server'), program.script)
     await chmod(join(top, 'llama-server'), 0o755)
-  } else await cp(dirname(program.path), top, { recursive: true })
+  } else if ('path' in program) await cp(dirname(program.path), top, { recursive: true })
   const archive = join(folder, name)
   await promisify(execFile)('tar', ['-czf', archive, '-C', folder, `llama-${version}`], { env: { ...process.env, GZIP: '-1' } })
-  const body = await readFile(archive)
+  const body = 'archive' in program ? program.archive : await readFile(archive)
   const digest = `sha256:${createHash('sha256').update(body).digest('hex')}`
   const browser_download_url = `https://example.com/releases/download/${version}/${name}`
   const release = { tag_name: version, assets: [describe({ name, size: body.length, digest, browser_download_url })] }
