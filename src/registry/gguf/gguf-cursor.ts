@@ -46,12 +46,12 @@ export class GgufCursor {
   }
 
   skip(count: number): void {
-    this.#require(count)
+    this.expect(count)
     this.position += count
   }
 
   uint32(): number {
-    this.#require(4)
+    this.expect(4)
     this.position += 4
     return this.#bytes.readUInt32LE(this.position - 4)
   }
@@ -70,8 +70,13 @@ export class GgufCursor {
   /** The number of entries that follow, of at least `leastBytes` each: a count that the file has no room for ends the reading. */
   count(leastBytes: number): number {
     const entries = this.uint64()
-    this.#require(entries * leastBytes)
+    this.expect(entries * leastBytes)
     return entries
+  }
+
+  /** Ends the reading if fewer bytes follow. */
+  expect(count: number): void {
+    if (this.position + count > this.#bytes.length) throw new NeedsMore(this.position + count)
   }
 
   key(): string {
@@ -82,9 +87,5 @@ export class GgufCursor {
 
   text(length: number): string {
     return this.take(length).toString('latin1')
-  }
-
-  #require(count: number): void {
-    if (this.position + count > this.#bytes.length) throw new NeedsMore(this.position + count)
   }
 }

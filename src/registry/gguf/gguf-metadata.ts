@@ -31,6 +31,10 @@ const longestText = 1 << 20
 const leastEntryBytes = 13
 /** Model files have about fifty. */
 const mostEntries = 4096
+/** Four times the most pieces that a vocabulary is known to be merged of. */
+const mostTexts = 2 ** 21
+/** The length in front of a text. */
+const textLengthBytes = 8
 
 /** Reads the entries; the cursor is before their count. */
 export function readMetadata(cursor: GgufCursor): Metadata {
@@ -60,6 +64,8 @@ function readText(cursor: GgufCursor, length: number): MetadataValue {
 
 function readList(cursor: GgufCursor, type: number, length: number): MetadataValue {
   if (type === stringType) {
+    if (length > mostTexts) throw new Unreadable(`a list of the header has ${length} texts (at most ${mostTexts})`)
+    cursor.expect(length * textLengthBytes)
     for (let index = 0; index < length; index += 1) cursor.skip(cursor.uint64())
     return { length }
   }

@@ -55,7 +55,8 @@ test.each<[string, Buffer, string]>([
   ['entries that a header has room for', header(0, 4e6), '4000000 entries of metadata (at most 4096)'],
   ['bytes of a key', header(0, 1, uint64(1e6)), 'a key of the header has 1000000 bytes (at most 65535)'],
   ['bytes of a text', header(0, 1, key, textType, uint64(9e8)), 'longer than 67108864 bytes'],
-  ['texts of a list', header(0, 1, key, listType, textType, uint64(1e8)), 'longer than 67108864 bytes'],
+  ['texts of a list', header(0, 1, key, listType, textType, uint64(1e8)), 'a list of the header has 100000000 texts'],
+  ['texts that a header has room for', header(0, 1, key, listType, textType, uint64(4e6)), 'at most 2097152'],
   ['numbers of a list', header(0, 1, key, listType, uint32(4), uint64(2e8)), 'longer than 67108864 bytes'],
   ['dimensions of a tensor', header(1, 0, uint64(0), uint32(2 ** 32 - 1)), 'longer than 67108864 bytes'],
 ])('a header that claims more %s than models have is refused for little memory', async (_, begin, message) => {
