@@ -46,6 +46,25 @@ export async function judge(
   return first === 'B' && second === 'A' ? 'better' : 'alike'
 }
 
+export type Answered = { readonly turn: Turn; readonly answer: Answer }
+
+/**
+ * Whether a judge can tell: each answer is compared with that to another question, which is worse. Answers that are the same say nothing.
+ */
+export async function tryJudge(
+  answered: readonly Answered[],
+  side: Side,
+): Promise<{ readonly found: number; readonly of: number }> {
+  let [found, of] = [0, 0]
+  for (const [index, { turn, answer: before }] of answered.entries()) {
+    const after = answered[(index + Math.ceil(answered.length / 2)) % answered.length]?.answer
+    if (after === undefined || textOf(before) === textOf(after)) continue
+    of += 1
+    if ((await judge(turn, { before, after }, side)) === 'worse') found += 1
+  }
+  return { found, of }
+}
+
 async function ask({ body }: Turn, [a, b]: readonly [Answer, Answer], { address, model }: Side): Promise<string | undefined> {
   const conversation = JSON.stringify([at(body, 'system') ?? at(body, 'instructions'), body.messages ?? body.input]).slice(
     -mostContext,
@@ -64,7 +83,8 @@ async function ask({ body }: Turn, [a, b]: readonly [Answer, Answer], { address,
     ),
   )
   if (failure !== undefined) throw new AppError('engine-failed', `the judge at ${address.url} does not answer: ${failure}`)
-  const better = at(parseJson(text), 'better')
+  // A server that does not enforce the form may put words around it.
+  const better = at(parseJson(/\{[^{}]*\}(?=[^{}]*$)/.exec(text)?.[0] ?? ''), 'better')
   return better === 'A' || better === 'B' || better === 'neither' ? better : undefined
 }
 

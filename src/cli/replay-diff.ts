@@ -4,6 +4,7 @@ import { printable } from '../app/log/printable.ts'
 import { rootOf } from '../base/text/server-url.ts'
 import { changeKinds } from '../check/compare.ts'
 import { coarseNats, type Drift } from '../check/drift.ts'
+import { type Answered, tryJudge } from '../check/judge.ts'
 import { answerTo, diffTurn, isComparable, type Sides, type TurnDiff } from '../check/replay-diff.ts'
 import { inOrder, type RecordedTurn, recordedTurn } from '../check/script.ts'
 import type { Side, Turn } from '../check/turn.ts'
@@ -21,10 +22,13 @@ const mostChanged = 10
 const silentTurns = 3
 /** Turns whose next tokens are compared: that many show coarse weights. */
 const driftTurns = 50
+/** Turns with which a judge is tried. */
+const trialTurns = 10
 
 /**
  * Sends captured conversations to the server and to another model or server, and prints where the answers differ in more than words.
- * Returns the exit code: 1 if more than one of a hundred does, or if the model expects other next tokens and no judge has read its words.
+ * Returns the exit code: 1 if more than one of a hundred does, if the judge cannot tell, or if the model expects other next tokens and no judge
+ * has read its words.
  */
 export async function replayDiff(
   server: ServerAddress,
@@ -37,10 +41,12 @@ export async function replayDiff(
     judge: judge === undefined ? undefined : await namedSide(sideOf(judge, server)),
   }
   const diffs: TurnDiff[] = []
+  const answered: Answered[] = []
   for await (const { file, turn } of turnsIn(paths)) {
     const tellsDrift = diffs.filter(({ drift }) => drift !== undefined).length < driftTurns
     const diff = await diffTurn(turn, { ...sides, tellsDrift })
     diffs.push(diff)
+    if (answered.length < trialTurns && diff.before.failure === undefined) answered.push({ turn, answer: diff.before })
     for (const { kind, why } of diff.changes) console.log(printable(`${file}: ${kind}: ${why}`))
     refuseSilent(diffs, against.name)
   }
@@ -51,10 +57,20 @@ export async function replayDiff(
       `none of the ${diffs.length} captured conversations is answered by ${server.url}: there is nothing to compare`,
     )
   console.log(summaryOf(compared, diffs.length - compared.length))
+  const wasJudged = compared.some(({ judged }) => judged !== undefined)
+  const trial = wasJudged && sides.judge !== undefined ? await tryJudge(answered, sides.judge) : { found: 0, of: 0 }
+  if (trial.of > 0)
+    console.log(
+      `the judge finds ${trial.found} of ${trial.of} answers to other questions worse${canTell(trial) ? '' : ': it cannot tell'}`,
+    )
+  if (!canTell(trial)) return 1
   const changed = compared.filter(({ changes }) => changes.length > 0).length
   const isCoarse = judge === undefined && meanDrift(compared) >= coarseNats
   return changed * 1000 > mostChanged * compared.length || isCoarse ? 1 : 0
 }
+
+/** Less than most may be chance. */
+const canTell = ({ found, of }: { readonly found: number; readonly of: number }) => found * 4 >= of * 3
 
 /** Throws if all of the first turns fail for one reason there: nothing is known of a model that does not answer. */
 function refuseSilent(diffs: readonly TurnDiff[], name: string): void {

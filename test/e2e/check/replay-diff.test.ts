@@ -98,6 +98,13 @@ test('a model with a broken template is found with fifty captured turns, or fewe
   expect(code).toBe(1)
 })
 
+test('a judge that cannot tell an answer from that to another question gives verdicts, and is not believed', async () => {
+  const { code, output } = await diffAgainst('coarse', ['--judge', 'tiny'])
+  expect(output).toMatch(/other words, judged: ((better|alike|worse) \d+(, )?)+;/)
+  expect(output).toMatch(/^the judge finds [0-6] of (9|10) answers to other questions worse: it cannot tell$/m)
+  expect(code).toBe(1)
+})
+
 test('a judge finds answers of other words worse', async () => {
   const server = createServer(async (request, response) => {
     response.setHeader('content-type', 'application/json')
