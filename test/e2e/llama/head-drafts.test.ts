@@ -285,21 +285,21 @@ describe('an assistant of Gemma 4', () => {
   })
 })
 
-test.skipIf(llamaServerBinary === undefined)(
-  `a managed llama-server drafts with an EAGLE-3 head whose type only its file says${llamaServerHint}`,
-  async () => {
-    const { model, draft } = encodeEagleModels()
-    const [source, head] = [await write('managed-model', model), await write('managed-draft', draft)]
-    const managed = { engine: 'llama-server', binary: llamaServerBinary ?? '', source, contextLength: 512, slots: 1 } as const
-    const dragoman = await createDragoman({
-      config: { storage: 'off', builtinModel: false, models: [{ id: 'm', ...managed, draft: { source: head } }] },
-    })
-    onTestFinished(() => dragoman.close())
-    const request = { model: 'm', prompt: story, sampling: greedy, maxOutputTokens: 20, ignoreEos: true }
-    const { usage } = await dragoman.generate(request).result()
-    expect(usage.drafts?.proposed).toBeGreaterThan(0)
-  },
-)
+test.skipIf(llamaServerBinary === undefined).each([
+  ['an EAGLE-3 head', encodeEagleModels],
+  ["Gemma 4's assistant", encodeAssistantModels],
+] as const)(`a managed llama-server drafts with %s, whose type only its file says${llamaServerHint}`, async (kind, encode) => {
+  const { model, draft } = encode()
+  const [source, head] = [await write(`managed-${kind}-model`, model), await write(`managed-${kind}`, draft)]
+  const managed = { engine: 'llama-server', binary: llamaServerBinary ?? '', source, contextLength: 512, slots: 1 } as const
+  const dragoman = await createDragoman({
+    config: { storage: 'off', builtinModel: false, models: [{ id: 'm', ...managed, draft: { source: head } }] },
+  })
+  onTestFinished(() => dragoman.close())
+  const request = { model: 'm', prompt: story, sampling: greedy, maxOutputTokens: 20, ignoreEos: true }
+  const { usage } = await dragoman.generate(request).result()
+  expect(usage.drafts?.proposed).toBeGreaterThan(0)
+})
 
 test('a model with heads is loaded without them, where nothing is drafted', async () => {
   const engine = createEngine(await write('unused', encodeHeadedModel('qwen35', { heads: 2 })))
