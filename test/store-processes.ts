@@ -28,6 +28,7 @@ export function describeStoreProcesses(name: string, { create, query }: ProcessO
         { name: '0005-usage-days' },
         { name: '0006-batches' },
         { name: '0007-usage-of-batches' },
+        { name: '0008-responses-by-id' },
       ])
     })
 

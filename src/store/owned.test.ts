@@ -1,5 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Compilable, DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore } from './open-store.ts'
+import { Owned } from './owned.ts'
+import { SqliteFile } from './sqlite-file.ts'
+import type { Tables } from './tables.ts'
 
 /**
  * What sees the rows of all owners: what opens, migrates and prunes the database, `Owned` itself, what it hands out, the counters of
@@ -27,4 +34,37 @@ test('what answers callers reaches rows by their owner only: it has no database'
     /\bKysely\b/.test(readFileSync(new URL(file, import.meta.url), 'utf8').replace(/\/\/.*|\*.*/g, '')),
   )
   expect(seeing).toEqual(withoutOwner)
+})
+
+/** For the texts of queries. */
+const db = new Kysely<Tables>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (kysely) => new SqliteIntrospector(kysely),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+})
+const own = new Owned(db, { owner: 'ann', kind: 'response', nowMs: 0 })
+const ids = Array.from({ length: 100 }, (_, index) => `${index}`)
+
+// SQLite decides before an owner has hundreds of thousands of them.
+test.each<[name: string, query: Compilable]>([
+  ['a response and what it continues', own.chain('one').select('item_id')],
+  ['responses', own.responses().select('json').where('responses.id', 'in', ids)],
+  ['items of responses', own.responseItems().select('item_id').where('responses.id', 'in', ids)],
+  ['items', own.responseItems().select('item_id').where('item_id', 'in', ids)],
+  ['items of conversations', own.conversationItems().select('item_id').where('item_id', 'in', ids)],
+])('%s are found by their ids, not among all of their owner', async (_, query) => {
+  const folder = mkdtempSync(join(tmpdir(), 'dragoman-plans-'))
+  const path = join(folder, 'store.db')
+  await (await openStore({ database: { type: 'sqlite', path } })).close()
+  const file = new SqliteFile(path)
+  onTestFinished(() => {
+    file.close()
+    rmSync(folder, { recursive: true })
+  })
+  const { sql, parameters } = query.compile()
+  const plan = file.query(`explain query plan ${sql}`, parameters).map(({ detail }) => detail)
+  expect(plan.join('\n')).not.toMatch(/\(owner=\?|SCAN (?!chain)/)
 })

@@ -184,11 +184,8 @@ async function list(
     const from = await own.responses().select('created_at').where('responses.id', '=', after).executeTakeFirst()
     if (from === undefined) throw missingAfter(after)
     const isLater = order === 'asc' ? '>' : '<'
-    query = query.where(({ and, eb, or }) =>
-      or([
-        eb('created_at', isLater, from.created_at),
-        and([eb('created_at', '=', from.created_at), eb('responses.id', isLater, after)]),
-      ]),
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('created_at', 'responses.id'), isLater, tuple(from.created_at, after)),
     )
   }
   const rows = await query
