@@ -16,7 +16,8 @@ import type { Discovery, Upstream, UpstreamAccess } from './servers/upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 import { callsByGrammar } from './wire/body/call-grammar.ts'
 import { usesOurGrammar } from './wire/body/output-fields.ts'
-import { renderRemotely } from './wire/tokenizer.ts'
+import { usualTags } from './wire/reply/reply-format.ts'
+import { promptEndRemotely } from './wire/tokenizer.ts'
 
 type FrontDeps = {
   /** The prompt, if it was rendered here. */
@@ -81,10 +82,10 @@ export async function findFront(
   const { chatTemplate, isThinkingOff } = discovery
   const format = own?.outputFormat ?? recogniseFormat(chatTemplate, settings)
   const rendering = { prompt: withoutMedia(prompt), reasoning, toolChoice }
-  const text = own?.text ?? (await ask((access) => renderRemotely(rendering, access)).catch(unknown))
+  const text = own?.text ?? (await ask((access) => promptEndRemotely(rendering, access)).catch(unknown))
   if (text === undefined) return undefined
   const isOff = own === undefined ? isThinkingOff === true : (await templates.readThinking(own.template)).isOffByDefault
-  const tags = format.reasoning
+  const tags = format.reasoning ?? (chatTemplate === undefined ? usualTags : undefined)
   const startsInReasoning = isContinued(prompt)
     ? continuesThought(prompt, tags)
     : tags !== undefined && text.trimEnd().endsWith(tags.open.trim())
@@ -99,13 +100,18 @@ export async function findFront(
 type Begun = {
   readonly front: AnswerFront | undefined
   readonly isForeign: boolean
+  /** The servers leave thoughts that the prompt begins in the text. */
+  readonly isLeft: boolean
   readonly format: OutputFormat | undefined
   readonly profile: ProfileName
 }
 
 /** Whether the text of a server that renders the prompt begins inside of a thought. It separates none that the caller has begun. */
-export function startsInThought({ prompt, output }: GenerationRequest, { front, isForeign, format, profile }: Begun): boolean {
-  if (prompt.type !== 'chat' || (!isForeign && !isContinued(prompt))) return false
+export function startsInThought(
+  { prompt, output }: GenerationRequest,
+  { front, isForeign, isLeft, format, profile }: Begun,
+): boolean {
+  if (prompt.type !== 'chat' || (!isForeign && !isLeft && !isContinued(prompt))) return false
   if (front !== undefined) return front.format?.startsInReasoning === true
   // The server begins with the structure, also where the prompt has begun a thought.
   if (output.type !== 'text') return false

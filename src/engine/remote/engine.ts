@@ -47,6 +47,7 @@ import { namesWith } from './session-names.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
 import { UpstreamClient } from './transport/client.ts'
 import { toAppError } from './transport/upstream-error.ts'
+import { LeftThoughts } from './wire/reply/left-thoughts.ts'
 import { createReplyFormat } from './wire/reply/reply-format.ts'
 import { readingFields } from './wire/reply/thought-parser.ts'
 
@@ -67,6 +68,7 @@ type Session = GenerationDeps & {
   readonly grammars: GrammarCompiler
   readonly answers: ReturnType<typeof answerCompiler>
   readonly prompts: OwnPrompts
+  readonly thoughts: LeftThoughts
 }
 
 type OpenSession = { readonly session: Session; readonly discovery: Discovery }
@@ -195,12 +197,13 @@ class RemoteEngine implements Engine {
     const ask: Parameters<typeof findFront>[1]['ask'] = (call) => this.#ask(signal, call, asked.callerKeys)
     const { chatTemplate, protocol, profile } = discovery
     const isForeign = protocol === 'chat' && hasForeignTags(chatTemplate, this.#options)
-    const front =
-      hasFront || isForeign ? await findFront(asked, { own, ask, discovery, templates, settings: this.#options }) : undefined
+    const isLeft = own === undefined && session.thoughts.mayBegin(asked, session.replicas.upstreams)
+    const find = () => findFront(asked, { own, ask, discovery, templates, settings: this.#options })
+    const front = hasFront || isForeign ? await find() : isLeft ? await session.thoughts.frontOf(asked, find) : undefined
     const answer = own === undefined ? undefined : await compileAnswer(asked, { own, front, ...session }, signal)
     const fronted = { ...sent, ...(hasFront && { front }), ...(answer !== undefined && { answer }) }
     const format = own === undefined ? this.#formatOf(fronted, discovery) : own.outputFormat
-    const startsInside = own === undefined && startsInThought(asked, { front, isForeign, format, profile })
+    const startsInside = own === undefined && startsInThought(asked, { front, isForeign, isLeft, format, profile })
     const outputFormat = startsInside ? this.#formatOf(fronted, discovery, true) : format
     const request = { ...fronted, ...readingFields(fronted, protocol, outputFormat) }
     const inputTokens = needsCount(request, session.replicas.upstreams)
@@ -373,6 +376,7 @@ class RemoteEngine implements Engine {
               { router, objectives, hash },
             ),
       budget: new RetryBudget(),
+      thoughts: new LeftThoughts(),
       expected: new ExpectedLoad(),
       hasAffinity: affinity !== 'off',
       observer,

@@ -28,6 +28,7 @@ import { readStream, type StreamEnd } from './transport/read-reply.ts'
 import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import type { UpstreamBody } from './wire/body/chat-body.ts'
 import { continued, type ReplySoFar, requestBody } from './wire/body/request-body.ts'
+import type { LeftThoughts } from './wire/reply/left-thoughts.ts'
 import { ReplyReader } from './wire/reply/reply-reader.ts'
 import { sendConstrained } from './wire/send-constrained.ts'
 import { sendFolded } from './wire/send-folded.ts'
@@ -38,6 +39,7 @@ export type GenerationDeps = RetryDeps & {
   readonly hasAffinity: boolean
   readonly client: UpstreamClient
   readonly grammars: Pick<GrammarCompiler, 'compile'>
+  readonly thoughts: Pick<LeftThoughts, 'learn'>
   readonly prompts: Pick<OwnPrompts, 'learnsFrom' | 'canWrite' | 'continuedAsText'>
   /** The headers that tell this replica where a request comes from. */
   headersOf(
@@ -153,6 +155,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     }
     const end = await sendConstrained(request, upstream, exchange, () => reader.hasBegun)
     this.signal.throwIfAborted()
+    if (reader.thoughtsCome !== undefined) this.#deps.thoughts.learn(upstream, reader.thoughtsCome)
     const { missing } = reader
     if (!reader.isFinished && missing.length === 0) throw unfinished(end)
     const access = { client: this.#deps.client, endpoint, upstream, signal: this.signal }

@@ -126,6 +126,13 @@ export async function renderRemotely(request: RenderRequest & WithToolChoice, ac
   return text
 }
 
+/** The end of a conversation's prompt. */
+export async function promptEndRemotely(request: RenderRequest & WithToolChoice, access: UpstreamAccess): Promise<string> {
+  if (access.upstream.profile.tokenizer !== 'vllm') return renderRemotely(request, access)
+  const tokens = await tokenizeRemotely({ ...request, addBos: false, parseSpecial: true }, access)
+  return detokenizeRemotely({ tokens: tokens.slice(-32), special: true }, access)
+}
+
 /** The fields of a chat request that its prompt depends on. */
 function conversationOf(given: RenderRequest & WithToolChoice, upstream: Upstream): Readonly<Record<string, unknown>> {
   const { stream: _, stream_options: __, ...body } = chatBody(conversation(given, upstream), given.prompt, upstream).body

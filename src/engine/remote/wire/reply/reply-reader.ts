@@ -10,6 +10,7 @@ import { readChunk } from '../../transport/wire-reply.ts'
 import type { ReplySoFar } from '../body/request-body.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { divideEcho } from './echoed-prompt.ts'
+import { LeftThought, type ThoughtsCome } from './left-thought.ts'
 import { MessagesReply } from './messages-reply.ts'
 import type { ChunkCount } from './output-limit.ts'
 import { ResponsesReply } from './responses-reply.ts'
@@ -43,6 +44,7 @@ export class ReplyReader {
   #canContinue: boolean
   /** The text has marks of its form, which a continued text must not have. */
   #isRaw = false
+  readonly #leftThought = new LeftThought()
   /** Pieces of text and calls, for replies without counts. */
   pieces = 0
 
@@ -87,6 +89,11 @@ export class ReplyReader {
   /** Whether another server continues the reply. */
   get isResumed(): boolean {
     return this.#before !== undefined
+  }
+
+  /** How the thought came that the prompt may have begun, if that showed. */
+  get thoughtsCome(): ThoughtsCome | undefined {
+    return this.#leftThought.found
   }
 
   /** The reply so far, if it can be continued. */
@@ -150,6 +157,7 @@ export class ReplyReader {
   #readChoice(given: WireChoice, count: ChunkCount | undefined): readonly EngineEvent[] {
     const { request, firstChoice } = this.#context
     const reader = this.#choices[given.index]
+    if (given.index === 0 && request.prompt.type === 'chat') this.#leftThought.push(given)
     if (request.promptTokens === undefined) return reader?.read(given, this.#profile, count) ?? []
     const { choice, promptTokens: all } = divideEcho(given, request.prompt, this.#usage?.inputTokens)
     const { top = 0 } = request.promptTokens.logprobs ?? {}
