@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
+import { wavOf } from '../../../web/src/places/chat/voice/wav.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { browserPath, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
@@ -61,6 +62,24 @@ describe.skipIf(browserPath === undefined)(`adding a model in the page, in a bro
     expect(hub.seen.some(({ url }) => url.includes('bartowski/Qwen_Qwen3-1.7B-GGUF'))).toBe(true)
     // Its download would end with the page.
     await expect.poll(async () => (await modelsOf(app)).map(({ state }) => state)).toEqual(['ready', 'ready'])
+    await close()
+  })
+
+  test('from a file that no model reads, a link leads to adding one', async () => {
+    const { page, problems, close } = await openServerPage(browser, app.url)
+    await page.getByRole('combobox', { name: 'Model' }).waitFor()
+    const buffer = Buffer.from(wavOf(new Float32Array(8000), 8000))
+    await page.getByLabel('Attach').setInputFiles({ name: 'a.wav', mimeType: 'audio/wav', buffer })
+    await page.getByText(/ does not read sounds/).waitFor()
+    await page.getByRole('link', { name: 'Add a model that does' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Add a model' })
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(page.url()).toBe(`${app.url}/#/models`)
+    // What was attached waits there.
+    await page.getByRole('link', { name: 'Chat' }).click()
+    await page.getByRole('button', { name: 'Remove a.wav' }).waitFor()
+    expect(problems).toEqual([])
     await close()
   })
 

@@ -106,6 +106,7 @@ export const chatTexts = {
     model === undefined ? 'Read aloud with a voice of this device' : `Read aloud with ${plainName(model)}`,
   stopReading: 'Stop reading',
   useInstead: (model: string) => `Use ${plainName(model)}`,
+  addInstead: 'Add a model that does',
   tooLarge: (name: string) => `${plainName(name)} is larger than 20 MB, and was not attached.`,
   unread: (model: string, kind: 'image' | 'audio', problem?: string) =>
     `${plainName(model)} does not read ${kind === 'image' ? 'pictures' : 'sounds'}${problem === undefined ? '' : `: ${problem}`}.`,

@@ -1,5 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { keptHere } from '../../api/browser-kept.ts'
+import { allows } from '../../api/session.ts'
+import { linkTo } from '../../frame/router.ts'
 import { chatTexts } from '../../texts/chat.ts'
 import { Button } from '../../ui/button.tsx'
 import { isSending } from '../../ui/composing.ts'
@@ -87,8 +89,10 @@ export function Composer({ draft, isRunning, canSend, isComplete, model, refusal
           <p class="bad small" role="alert">
             {unread.why}
           </p>
-          {unread.instead !== undefined && (
+          {unread.instead !== undefined ? (
             <Button onClick={() => onUse(unread.instead ?? '', attachments)}>{chatTexts.useInstead(unread.instead)}</Button>
+          ) : (
+            allows('admin') && <a href={linkTo('models', [], { add: 'model' })}>{chatTexts.addInstead}</a>
           )}
         </div>
       )}

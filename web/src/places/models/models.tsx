@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/client.ts'
 import { allows } from '../../api/session.ts'
-import { address, go, linkTo } from '../../frame/router.ts'
+import { address, go, linkTo, setQuery } from '../../frame/router.ts'
 import { isRunning } from '../../live/request-list.ts'
 import { beginAgain, now, refusal, requests, server, useServer } from '../../live/watch.ts'
 import type { Model } from '../../live/wire.ts'
@@ -25,7 +25,7 @@ const texts = placeTexts.models
 /** The models: their state and needs, and loading and unloading them. */
 export function Models() {
   useServer()
-  const [isAdding, setAdding] = useState(false)
+  const [isAdding, setAdding] = useState(address.peek().query.add !== undefined)
   const [ending, setEnding] = useState<Model>()
   const [problem, setProblem] = useState<unknown>()
   const { query, parts } = address.value
@@ -40,6 +40,10 @@ export function Models() {
   const acts: Acts = {
     load: (model) => act('api/inference/load', { model_path: model.id }),
     unload: setEnding,
+  }
+  const closeAdding = () => {
+    setAdding(false)
+    if (query.add !== undefined) setQuery({ add: undefined })
   }
   const open = (id: string | undefined) => go(linkTo('models', id === undefined ? [] : [id], query))
   const ready = state?.models.filter(({ state: each }) => each === 'ready').length ?? 0
@@ -87,7 +91,7 @@ export function Models() {
           />
         </div>
       )}
-      {isAdding && <AddModel onClose={() => setAdding(false)} />}
+      {isAdding && mayLoad && <AddModel onClose={closeAdding} />}
       {ending !== undefined && (
         <Confirm
           title={ending.added === true ? texts.removeTitle(ending.id) : texts.unloadTitle(ending.id)}
