@@ -98,7 +98,7 @@ export class ModelCatalogue implements Catalogue {
   /** Undefined where the set has no such model, also after a look at the folder. */
   #inSet(name: string, viewer: ModelViewer): Registered | undefined {
     const { models, folder } = this.#sources
-    const find = () => models.find(this.#ignoresCase ? spelledAs(models.summaries(viewer), name) : name, viewer)
+    const find = () => models.find(this.#ignoresCase ? spelledAs(models.shown(viewer), name) : name, viewer)
     return find() ?? (folder.refresh() ? find() : undefined)
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
 import { FairScheduler } from '../../core/schedule/fair-scheduler.ts'
+import { ModelCatalogue } from './catalogue.ts'
 import { type OwnModel, type Registered, registerOwnModel, type StartObserver } from './create-model.ts'
 import { ModelSet } from './model-set.ts'
 
@@ -113,4 +114,19 @@ test('a model is found by a name of it, if the caller may use it', () => {
   const set = setOf(counting('a').model, counting('b', { aliases: ['bee'] }).model)
   const find = (name: string, ...models: string[]) => set.find(name, models.length === 0 ? {} : { models })?.id
   expect([find('bee'), find('b', 'b'), find('bee', 'a'), find('gone')]).toEqual(['b', 'b', undefined, undefined])
+})
+
+test('a name in other letters is found without asking any server of a fleet for its state', () => {
+  const replicas = vi.fn(() => [])
+  const engine = stubEngine({ capabilities: { fleet: { replicas } } as never })
+  const models = setOf(
+    registerOwnModel({ id: 'Fleet', engine }, { createScheduler: (settings) => new FairScheduler(settings), limits: {} }),
+  )
+  const catalogue = new ModelCatalogue({
+    models,
+    folder: { refresh: () => false } as never,
+    listings: { lookFor: () => undefined } as never,
+  })
+  expect(catalogue.inAnyCase.get('fleet', {}).id).toBe('Fleet')
+  expect(replicas).not.toHaveBeenCalled()
 })

@@ -14,6 +14,7 @@ type ChangeModels = (models: readonly Registered[]) => readonly Registered[]
 /** The models of a server, with stand-ins for those whose file is not available yet. They can change while the server runs. */
 export class ModelSet {
   #registry = createRegistry<Registered>([])
+  #hasRequired = false
   readonly #observer: StartObserver
   readonly #stopping = new AbortController()
   readonly #retired = new RetiredModels()
@@ -46,6 +47,7 @@ export class ModelSet {
   change(change: ChangeModels): Promise<void> {
     const before = this.all()
     this.#registry = createRegistry(change(before))
+    this.#hasRequired = this.all().some(({ required }) => required === true)
     const gone = missingFrom(this.all(), before)
     for (const { engine } of gone) this.#awaited.delete(engine)
     const freed = gone.map((model) => this.#retired.add(model))
@@ -87,12 +89,13 @@ export class ModelSet {
   }
 
   /** The models that the caller may use; versions only where they are named. */
-  summaries({ models: allowed }: ModelViewer): readonly ModelSummary[] {
+  shown({ models: allowed }: ModelViewer): readonly Registered[] {
     const isShown = ({ id, config }: Registered) => config?.versionOf === undefined || allowed?.includes(id) === true
-    return this.#registry
-      .list(allowed)
-      .filter(isShown)
-      .map((model) => this.#summarize(model))
+    return this.#registry.list(allowed).filter(isShown)
+  }
+
+  summaries(viewer: ModelViewer): readonly ModelSummary[] {
+    return this.shown(viewer).map((model) => this.#summarize(model))
   }
 
   /** Throws `model-not-found`. */
@@ -181,7 +184,7 @@ export class ModelSet {
   /** As configured; otherwise the model called `default` is required where no model is marked as required. */
   #requirementOf({ id, aliases, required }: Registered): ModelSummary['isRequired'] {
     if (required !== undefined) return required ? 'yes' : 'no'
-    if (id === builtinModel.id || this.all().some((other) => other.required === true)) return 'no'
+    if (id === builtinModel.id || this.#hasRequired) return 'no'
     return [id, ...aliases].includes('default') ? 'yes' : 'any'
   }
 }

@@ -59,10 +59,10 @@ function findExactly<Model extends ModelNames>(models: readonly Model[], name: s
 
 /** The name, in the letters that a model has. As it is where no model has it. */
 export function spelledAs(models: readonly ModelNames[], name: string): string {
+  if (findExactly(models, name) !== undefined) return name
   const all = models.flatMap(({ id, aliases }) => [id, ...aliases])
   const wanted = name.trim().toLowerCase()
   const spellings = [wanted, ...(wanted.endsWith(defaultTag) ? [wanted.slice(0, -defaultTag.length)] : [])]
-  if (all.includes(name)) return name
   for (const spelling of spellings) {
     const found = all.find((one) => one.toLowerCase() === spelling)
     if (found !== undefined) return found
