@@ -26,7 +26,7 @@ export type LineReply = {
   readonly requestId: string
   /** JSON. */
   readonly body: string
-  /** Of a failure, whatever its protocol calls it. */
+  /** The code of a failure; not every protocol has one. */
   readonly code?: ErrorCode
   readonly retryAfterMs?: number
 }
