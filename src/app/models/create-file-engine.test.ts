@@ -9,7 +9,7 @@ import type { MediaConverter } from '../../contract/media.ts'
 import { fetchFiles } from '../../lifecycle/fetch-files.ts'
 import { builtinFile, builtinModel } from '../../registry/names/builtin-model.ts'
 import { createFileEngine } from './create-file-engine.ts'
-import { roomFor } from './memory-sharing.ts'
+import { roomFor } from './memory/memory-sharing.ts'
 
 const never = new AbortController().signal
 

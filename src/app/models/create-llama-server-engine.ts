@@ -15,8 +15,8 @@ import { draftTypeOf } from '../../registry/gguf/draft-type.ts'
 import { usualContext } from '../../registry/gguf/memory-need.ts'
 import { readProjector } from '../../registry/gguf/read-projector.ts'
 import type { FindTemplate, LocateFiles } from './create-llama-engine.ts'
-import { defaultContext, type MemorySharing, promptCacheBytes, serverNeed } from './memory-sharing.ts'
-import { placementOf } from './placement.ts'
+import { defaultContext, type MemorySharing, promptCacheBytes, serverNeed } from './memory/memory-sharing.ts'
+import { placementOf } from './memory/placement.ts'
 
 type LlamaServerParts = {
   readonly log: Logger

@@ -7,7 +7,7 @@ import { listenOnLoopback } from '../../../test/support/upstream/loopback.ts'
 import { type ConfiguredModel, modelFromSource } from '../../config/models.ts'
 import { builtinFile, builtinModel } from '../../registry/names/builtin-model.ts'
 import { parseSource } from '../../registry/names/sources.ts'
-import { roomFor } from './memory-sharing.ts'
+import { roomFor } from './memory/memory-sharing.ts'
 import { createModelFiles } from './model-files.ts'
 
 const never = new AbortController().signal

@@ -13,8 +13,8 @@ import { type ContextRoom, longestOf } from '../../registry/gguf/choose-context.
 import { describeGguf } from '../../registry/gguf/describe-gguf.ts'
 import { weightsOf } from '../../registry/gguf/memory-need.ts'
 import { formatSource, type RepositorySource } from '../../registry/names/sources.ts'
-import { expectedContext, expectedNeed, type MemorySharing } from './memory-sharing.ts'
-import { gpuPart } from './placement.ts'
+import { expectedContext, expectedNeed, type MemorySharing } from './memory/memory-sharing.ts'
+import { gpuPart } from './memory/placement.ts'
 
 type Parts = {
   readonly models: { all(): readonly { readonly id: string; readonly config: ConfiguredModel | undefined }[] }

@@ -1,4 +1,4 @@
-import { expectedContext, roomFor } from '../../app/models/memory-sharing.ts'
+import { expectedContext, roomFor } from '../../app/models/memory/memory-sharing.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import type { LlamaModelConfig, LlamaServerModelConfig } from '../../config/schema.ts'

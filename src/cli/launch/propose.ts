@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { roomFor } from '../../app/models/memory-sharing.ts'
+import { roomFor } from '../../app/models/memory/memory-sharing.ts'
 import { thisMachine } from '../../app/offers/this-machine.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import { readModelsFolder } from '../../registry/fetch/models-folder.ts'

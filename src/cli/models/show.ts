@@ -1,5 +1,5 @@
 import { printable, printableProse } from '../../app/log/printable.ts'
-import { expectedContext, roomFor } from '../../app/models/memory-sharing.ts'
+import { expectedContext, roomFor } from '../../app/models/memory/memory-sharing.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { LlamaModelConfig, LlamaServerModelConfig } from '../../config/schema.ts'
 import { AppError } from '../../contract/errors.ts'

@@ -1,6 +1,6 @@
 import { type GgufFileInfo, GgufInsights, type Llama, readGgufFileInfo } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
-import { refuseHeads } from './heads-of-file.ts'
+import { refuseHeads } from './heads/heads-of-file.ts'
 import { type Adapter, type Library, type Model as Native, openLibrary, type Vocabulary } from './library.ts'
 import { type Placement, placementParams } from './placement.ts'
 import { Tokenizer } from './tokenizer.ts'

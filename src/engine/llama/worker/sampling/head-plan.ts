@@ -1,6 +1,6 @@
 import { readGgufFileInfo } from 'node-llama-cpp'
 import { messageOf } from '../../../../contract/errors.ts'
-import { assistant } from '../../binding/assistant-of-file.ts'
+import { assistant } from '../../binding/heads/assistant-of-file.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
 
 /** How layers that were trained for it draft, of the model's file or of another one. */

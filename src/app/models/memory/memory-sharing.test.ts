@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { promptCacheBytes, workerNeed } from './memory-sharing.ts'
 
-const modelPath = fileURLToPath(new URL('../../../models/dragoman-tiny.gguf', import.meta.url))
+const modelPath = fileURLToPath(new URL('../../../../models/dragoman-tiny.gguf', import.meta.url))
 const plan = { modelPath, slots: 4, flashAttention: true, contextLength: 4096 }
 const draft = { modelPath }
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { encodeSmallModel } from '../../../test/support/llama/random-architectures.ts'
-import { type LlamaModelConfig, modelSchema } from '../../config/schema.ts'
-import { readWeights } from '../../registry/gguf/gguf-weights.ts'
+import { encodeSmallModel } from '../../../../test/support/llama/random-architectures.ts'
+import { type LlamaModelConfig, modelSchema } from '../../../config/schema.ts'
+import { readWeights } from '../../../registry/gguf/gguf-weights.ts'
 import { expectedPlacement, gpuPart } from './placement.ts'
 
 let folder: string
