@@ -29,6 +29,7 @@ export function describeStoreProcesses(name: string, { create, query }: ProcessO
         { name: '0006-batches' },
         { name: '0007-usage-of-batches' },
         { name: '0008-responses-by-id' },
+        { name: '0009-size-of-batches' },
       ])
     })
 

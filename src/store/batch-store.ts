@@ -77,6 +77,7 @@ export function createBatchStore(db: Kysely<Tables>, { type, now, expiry }: Batc
     },
     async deleteLines(id) {
       await db.deleteFrom('batch_lines').where('batch_id', '=', id).execute()
+      await db.updateTable('batches').set({ size_bytes: 0 }).where('id', '=', id).execute()
     },
     async waitingModels(id) {
       const rows = await waiting(id).select('model').distinct().where('not_before', '<=', now()).execute()
@@ -253,6 +254,7 @@ const counterNames = [
   'cached_tokens',
   'output_tokens',
   'reasoning_tokens',
+  'size_bytes',
 ] as const
 type Counters = Record<(typeof counterNames)[number], number>
 
@@ -266,9 +268,10 @@ async function addTo(transaction: Transaction<Tables>, id: string, counters: Par
     .execute()
 }
 
-function countersOf({ ending, usage }: LineResult): Partial<Counters> {
+function countersOf({ ending, usage, reply = '' }: LineResult): Partial<Counters> {
   return {
     [ending satisfies LineEnding]: 1,
+    size_bytes: Buffer.byteLength(reply),
     ...(usage !== undefined && {
       input_tokens: usage.inputTokens,
       cached_tokens: usage.cachedInputTokens,
@@ -290,6 +293,7 @@ function toCounters({ counts: { total, ...ended }, usage }: Batch): Counters {
     cached_tokens: usage.cachedInputTokens,
     output_tokens: usage.outputTokens,
     reasoning_tokens: usage.reasoningTokens,
+    size_bytes: 0,
   }
 }
 

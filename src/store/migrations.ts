@@ -25,6 +25,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0006-batches': { up: createBatches },
   '0007-usage-of-batches': { up: addUsageOfBatches },
   '0008-responses-by-id': { up: preferIds },
+  '0009-size-of-batches': { up: addSizeOfBatches },
 }
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => migrations }
@@ -247,4 +248,16 @@ async function preferIds(db: Kysely<unknown>): Promise<void> {
     db,
   )
   await analyze()
+}
+
+/** Otherwise pruning reads all lines to know it. */
+async function addSizeOfBatches(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('batches')
+    .addColumn('size_bytes', 'bigint', (column) => column.notNull().defaultTo(0))
+    .execute()
+  await sql`
+    update batches set size_bytes = coalesce(
+      (select sum(octet_length(reply)) from batch_lines where batch_id = batches.id), 0
+    )`.execute(db)
 }

@@ -78,6 +78,17 @@ describe('the database file', () => {
     await close()
   })
 
+  test('is pruned without a look at the lines of batches, of which there may be gigabytes', async () => {
+    const path = join(folder, 'lines.db')
+    await (await openStore({ database: { type: 'sqlite', path } })).close()
+    const file = new SqliteFile(path)
+    file.query('drop table batch_lines', [])
+    file.close()
+    const store = await openStore({ database: { type: 'sqlite', path }, maxBytes: 1000 })
+    await store.prune(Date.now())
+    await store.close()
+  })
+
   test('while another process changes it, reads run at once, and changes wait', async () => {
     const path = join(folder, 'locked.db')
     const store = await openStore({ database: { type: 'sqlite', path } })

@@ -97,7 +97,7 @@ type FileTable = { owner: string; id: string; created_at: number; json: string |
 
 type FilePieceTable = { file_id: string; position: number; bytes: Uint8Array }
 
-/** `json` has what no query asks for. */
+/** `json` has what no query asks for. `size_bytes`: the replies of its lines. */
 type BatchTable = {
   id: string
   owner: string
@@ -115,6 +115,7 @@ type BatchTable = {
   cached_tokens: number
   output_tokens: number
   reasoning_tokens: number
+  size_bytes: number
 }
 
 /** `body` until the line has ended, `reply` from then on. A line that runs has a runner. */
