@@ -19,3 +19,28 @@ export function storeAsBefore(page: Page, conversations: readonly unknown[], kee
     }
   })`)
 }
+
+/** Puts conversations of four messages each into the browser's store, as the page that is open does: `chat 0` is the oldest one. */
+export function storeMany(page: Page, count: number): Promise<unknown> {
+  return page.evaluate(`new Promise((resolve, reject) => {
+    const opening = indexedDB.open('dragoman')
+    opening.onsuccess = () => {
+      const writing = opening.result.transaction(['heads', 'messages'], 'readwrite')
+      const [heads, messages] = ['heads', 'messages'].map((name) => writing.objectStore(name))
+      const settings = { system: '', sampling: {}, tools: '', schema: '' }
+      for (let nth = 0; nth < ${count}; nth += 1) {
+        const head = { id: 'c' + nth, title: 'chat ' + nth, createdAtMs: nth, updatedAtMs: nth, settings, chosen: {} }
+        heads.put(nth % 4 === 0 ? { ...head, folder: 'Work' } : head)
+        for (let at = 0; at < 4; at += 1) {
+          const parent = at === 0 ? {} : { parent: 'm' + (at - 1) }
+          messages.put({ conversation: head.id, id: 'm' + at, role: 'user', text: 'said ' + nth, atMs: at, ...parent })
+        }
+      }
+      writing.oncomplete = () => {
+        opening.result.close()
+        resolve()
+      }
+      writing.onerror = reject
+    }
+  })`)
+}

@@ -9,6 +9,7 @@ export const chatTexts = {
   showList: 'Show the conversations',
   newChat: 'New chat',
   noneFound: 'No conversation has this in its title or its messages.',
+  more: (count: number) => `Show more (${formatCount(count)})`,
   none: 'Conversations stay in this browser.',
   actions: 'Actions of the conversations',
   exportAll: 'Export all',

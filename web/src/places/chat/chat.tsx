@@ -25,7 +25,7 @@ import { Drawer } from './drawer.tsx'
 import { exportTo } from './export.ts'
 import { newId } from './ids.ts'
 import { isOutdated, storeWaits } from './kept/store.ts'
-import { branchOff, change, conversations, readLibrary, startConversation, storeProblem } from './library.ts'
+import { branchOff, change, conversations, isAllRead, readLibrary, startConversation, storeProblem } from './library.ts'
 import { ConversationList } from './list.tsx'
 import { bestFirst, modelOf, models, modelsProblem, readModels } from './models.ts'
 import { Pane } from './pane.tsx'
@@ -67,7 +67,7 @@ export function Chat() {
   })
   useBack(opensList, () => setOpensList(false))
   useBack(query.settings !== undefined && first !== undefined && coversChat.matches, () => setQuery({ settings: undefined }))
-  useEffect(() => void readLibrary(), [])
+  useEffect(() => void readLibrary([...parts, query.beside ?? '']), [])
   const send = (text: string, attachments: readonly Attachment[]) => {
     for (const side of open) ask(side, text, attachments)
     const [one, other] = open.map((side) => side.value.id)
@@ -172,7 +172,7 @@ type MiddleProps = {
 }
 
 function Middle({ open, isMissing, isRunning, send, stop }: MiddleProps) {
-  if (conversations.value === undefined) return <Waiting what="" />
+  if (conversations.value === undefined || (isMissing && !isAllRead.value)) return <Waiting what="" />
   if (isMissing) {
     return (
       <Empty title={chatTexts.gone}>

@@ -4,13 +4,15 @@ import { describe } from '../../api/client.ts'
 import { say } from '../../ui/said.tsx'
 import { branched, type Conversation, createConversation, type Message } from './conversation.ts'
 import { newId } from './ids.ts'
-import { byId, changed, changeOf, changesNothing } from './kept/change.ts'
-import { commit, type News, onNews, readAll, readIds, readSome, remove } from './kept/store.ts'
+import { byId, changed, changeOf, changesNothing, type Head } from './kept/change.ts'
+import { commit, type News, onNews, readHeads, readIds, readMessagesOf, readSome, remove } from './kept/store.ts'
 import { defaultSettings } from './presets/presets.ts'
 import { readConversation, readHead, readMessage, withChoices } from './read-conversation.ts'
 
-/** All conversations of this browser, by id; undefined until they are loaded. */
+/** The conversations of this browser, by id, as far as they are read; undefined until the first ones are. */
 export const conversations = signal<ReadonlyMap<string, Signal<Conversation>> | undefined>(undefined)
+/** Whether all of them are. */
+export const isAllRead = signal(false)
 /** Why they cannot be kept. */
 export const storeProblem = signal<string | undefined>(undefined)
 
@@ -18,22 +20,45 @@ const lastModel = 'dragoman.model'
 
 let reading: Promise<void> | undefined
 
-export function readLibrary(): Promise<void> {
-  reading ??= read()
+/** Reads all conversations: these first, then the newest. */
+export function readLibrary(first: readonly string[] = []): Promise<void> {
+  reading ??= read(first)
   return reading
 }
 
-async function read(): Promise<void> {
+/** What is here is read, or new. */
+async function whenRead(id: string): Promise<void> {
+  if (conversations.peek()?.has(id) !== true) await readLibrary()
+}
+
+/** People keep thousands: the first ones can be used while the others are read. */
+const readAtOnce = 50
+
+async function read(first: readonly string[]): Promise<void> {
   try {
-    const all = (await readAll()).map(readConversation).filter((each) => each !== undefined)
-    for (const each of all) stored.set(each.id, each)
-    conversations.value = new Map(all.map((each) => [each.id, signal(each)]))
-    for (const each of conversations.value.values()) reportRunning(each, Object.values(each.value.messages))
+    const heads = (await readHeads()).map(readHead).filter((each) => each !== undefined)
+    const rank = ({ id, updatedAtMs }: Head) => (first.includes(id) ? Number.POSITIVE_INFINITY : updatedAtMs)
+    const ids = heads.toSorted((a, b) => (rank(a) < rank(b) ? 1 : -1))
+    for (let at = 0; at < ids.length; at += readAtOnce) await readSomeOf(ids.slice(at, at + readAtOnce))
   } catch (error) {
     // For example in a private window: conversations last as long as the tab.
     storeProblem.value = describe(error)
-    conversations.value ??= new Map()
   }
+  conversations.value ??= new Map()
+  isAllRead.value = true
+}
+
+async function readSomeOf(heads: readonly Head[]): Promise<void> {
+  const found = await readMessagesOf(heads.map(({ id }) => id))
+  const read = heads.flatMap((head, index) => {
+    const messages = Object.fromEntries((found[index] ?? []).map(({ conversation: _, ...message }) => [message.id, message]))
+    // Another tab has perhaps deleted it meanwhile.
+    return deleted.has(head.id) ? [] : (readConversation({ ...head, messages }) ?? [])
+  })
+  for (const each of read) stored.set(each.id, each)
+  const added = read.map((each) => signal(each))
+  conversations.value = new Map([...(conversations.value ?? []), ...added.map((each) => [each.peek().id, each] as const)])
+  for (const each of added) reportRunning(each, Object.values(each.peek().messages))
 }
 
 /** Creates a conversation, which is stored once it has a message. */
@@ -91,7 +116,7 @@ function keep(conversation: Signal<Conversation>): Promise<void> {
   if (asked.has(id)) return work.get(id) ?? Promise.resolve()
   asked.add(id)
   return afterOthers(id, async () => {
-    await readLibrary()
+    await whenRead(id)
     asked.delete(id)
     const next = conversation.peek()
     const before = stored.get(id) ?? createConversation(id, next.createdAtMs)
@@ -118,7 +143,7 @@ function hear(news: News): void {
 /** Reads messages of a conversation from the store, where another tab may have changed them. */
 export function readAgain(id: string, ids: readonly string[]): Promise<void> {
   return afterOthers(id, async () => {
-    await readLibrary()
+    await whenRead(id)
     const found = await readSome(id, ids)
     const head = readHead(found?.head)
     if (found === undefined || head === undefined) return

@@ -1,26 +1,30 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { describe } from '../../api/client.ts'
 import { address, go, linkTo } from '../../frame/router.ts'
 import { chatTexts } from '../../texts/chat.ts'
-import { Button, IconButton } from '../../ui/button.tsx'
+import { Button } from '../../ui/button.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
-import { plainName } from '../../ui/names.ts'
-import { formatTime, fullTime } from '../../ui/numbers.ts'
 import { say } from '../../ui/said.tsx'
 import { running, stopAnswers } from './answers.ts'
 import { type Conversation, countOf, foldersOf } from './conversation.ts'
 import { ConversationDialog } from './conversation-dialog.tsx'
 import { exportTo } from './export.ts'
-import { conversations, discard, take } from './library.ts'
+import { conversations, discard, isAllRead, take } from './library.ts'
+import { Folder, Rows } from './list-rows.tsx'
+
+/** How long the words of a search must stand before it begins. */
+const pauseMs = 150
 
 /** The conversations of this browser: pinned ones, folders, then the others, each the newest first. */
 export function ConversationList({ current, onPick }: { readonly current: readonly string[]; readonly onPick: () => void }) {
   const [leaving, setLeaving] = useState<Conversation | undefined>(undefined)
   const [about, setAbout] = useState<string | undefined>(undefined)
   const file = useRef<HTMLInputElement>(null)
-  const words = (address.value.query.filter ?? '').toLowerCase()
+  const words = usePaused(address.value.query.filter ?? '')
+  const matches = useMemo(() => matcherOf(words), [words])
   const all = [...(conversations.value?.values() ?? [])].map((each) => each.value).sort((a, b) => b.updatedAtMs - a.updatedAtMs)
-  const found = all.filter((each) => words === '' || matches(each, words))
+  const found = all.filter(matches)
+  const unpinned = byFolder(found.filter(({ isPinned }) => isPinned !== true))
   const runs = new Set([...running.value.values()].map(({ conversation }) => conversation.peek().id))
   const subject = about === undefined ? undefined : conversations.value?.get(about)
   const importFile = async (chosen: File | undefined) => {
@@ -34,66 +38,38 @@ export function ConversationList({ current, onPick }: { readonly current: readon
       say(describe(error))
     }
   }
-  const rows = (some: readonly Conversation[]) =>
-    some.length > 0 && (
-      <ul>
-        {some.map((each) => (
-          <li key={each.id}>
-            <a
-              href={linkTo('chat', [each.id])}
-              class="conversation"
-              aria-current={current.includes(each.id) ? 'true' : undefined}
-              onClick={onPick}
-            >
-              <span class="clip">{plainName(each.title) || chatTexts.untitled}</span>
-              <span class="small muted" title={fullTime(each.updatedAtMs)}>
-                {each.isPinned === true && `${chatTexts.pinned} · `}
-                {runs.has(each.id) ? 'running' : formatTime(each.updatedAtMs, Date.now())}
-              </span>
-            </a>
-            <span class="conversation-acts">
-              <IconButton
-                icon="more"
-                name={chatTexts.about.of(each.title)}
-                title={chatTexts.about.title}
-                onClick={() => setAbout(each.id)}
-              />
-              <IconButton
-                icon="trash"
-                name={chatTexts.deleteOf(each.title)}
-                title={chatTexts.delete}
-                onClick={() => setLeaving(each)}
-              />
-            </span>
-          </li>
-        ))}
-      </ul>
-    )
+  const rows = (some: readonly Conversation[]) => (
+    <Rows key={words} {...{ some, current, runs, onPick }} onAbout={setAbout} onDelete={setLeaving} />
+  )
   return (
     <section class="conversations" aria-label={chatTexts.list}>
       <div class="conversations-room">
         {rows(found.filter((each) => each.isPinned === true))}
         {foldersOf(found).map((name) => {
-          const inside = found.filter(({ folder, isPinned }) => folder === name && isPinned !== true)
+          const inside = unpinned.get(name) ?? []
           return (
             inside.length > 0 && (
-              <details key={name} class="folder" open={words !== '' || inside.some(({ id }) => current.includes(id))}>
-                <summary>{chatTexts.folder(name, inside.length)}</summary>
+              <Folder
+                key={name}
+                name={name}
+                count={inside.length}
+                opens={words !== '' || inside.some(({ id }) => current.includes(id))}
+              >
                 {rows(inside)}
-              </details>
+              </Folder>
             )
           )
         })}
-        {rows(found.filter(({ folder, isPinned }) => folder === undefined && isPinned !== true))}
+        {rows(unpinned.get(undefined) ?? [])}
       </div>
-      {found.length === 0 && (
+      {found.length === 0 && isAllRead.value && (
         <p class="muted small conversations-none">{all.length === 0 ? chatTexts.none : chatTexts.noneFound}</p>
       )}
       <div class="conversations-end">
         <Button kind="plain" onClick={() => file.current?.click()}>
           {chatTexts.import}
         </Button>
-        <Button kind="plain" disabled={all.length === 0} onClick={() => void exportTo('json', all)}>
+        <Button kind="plain" disabled={all.length === 0 || !isAllRead.value} onClick={() => void exportTo('json', all)}>
           {chatTexts.exportAll}
         </Button>
         <input
@@ -128,9 +104,36 @@ export function ConversationList({ current, onPick }: { readonly current: readon
   )
 }
 
-function matches({ title, folder = '', messages }: Conversation, words: string): boolean {
-  return (
-    [title, folder].some((each) => each.toLowerCase().includes(words)) ||
-    Object.values(messages).some(({ text }) => text.toLowerCase().includes(words))
-  )
+function byFolder(all: readonly Conversation[]): ReadonlyMap<string | undefined, readonly Conversation[]> {
+  const groups = new Map<string | undefined, Conversation[]>()
+  for (const each of all) {
+    const group = groups.get(each.folder)
+    if (group === undefined) groups.set(each.folder, [each])
+    else group.push(each)
+  }
+  return groups
+}
+
+/** The text once nobody has changed it for a moment: a search reads all that was said. */
+function usePaused(text: string): string {
+  const [paused, setPaused] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(text), text === '' ? 0 : pauseMs)
+    return () => clearTimeout(timer)
+  }, [text])
+  return paused
+}
+
+/** Whether a conversation has these words. Each state of a conversation is searched once. */
+function matcherOf(words: string): (conversation: Conversation) => boolean {
+  const sought = new RegExp(words.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
+  const known = new WeakMap<Conversation, boolean>()
+  return (conversation) => {
+    const { title, folder = '', messages } = conversation
+    const has =
+      known.get(conversation) ??
+      (words === '' || sought.test(title) || sought.test(folder) || Object.values(messages).some(({ text }) => sought.test(text)))
+    known.set(conversation, has)
+    return has
+  }
 }

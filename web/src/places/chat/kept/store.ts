@@ -69,17 +69,18 @@ export function onNews(hear: (news: News) => void): void {
   channel.onmessage = ({ data }: MessageEvent<News>) => hear(data)
 }
 
-/** All conversations as stored, by any version of the page. */
-export async function readAll(): Promise<readonly unknown[]> {
-  const reading = (await database).transaction(stores)
-  const [heads, messages] = await Promise.all([
-    result<{ readonly id: string }[]>(reading.objectStore('heads').getAll()),
-    result<Stored[]>(reading.objectStore('messages').getAll()),
-  ])
-  const all = new Map(heads.map((head) => [head.id, { ...head, messages: [] as [string, unknown][] }]))
-  for (const { conversation, ...message } of messages) all.get(conversation)?.messages.push([message.id, message])
-  return [...all.values()].map((each) => ({ ...each, messages: Object.fromEntries(each.messages) }))
+/** The heads of all conversations as stored, by any version of the page. */
+export async function readHeads(): Promise<readonly unknown[]> {
+  return result((await database).transaction(stores).objectStore('heads').getAll())
 }
+
+/** The messages of some conversations as stored, for each of the ids. */
+export async function readMessagesOf(ids: readonly string[]): Promise<readonly (readonly Stored[])[]> {
+  const messages = (await database).transaction(stores).objectStore('messages')
+  return Promise.all(ids.map((id) => result<Stored[]>(messages.getAll(rangeOf(id)))))
+}
+
+const rangeOf = (id: string) => IDBKeyRange.bound([id], [id, []])
 
 /** The head and some messages of a conversation as stored; undefined if it is not there. */
 export async function readSome(id: string, ids: readonly string[]) {
@@ -128,7 +129,7 @@ export async function remove(id: string): Promise<void> {
   await write('strict', async (writing) => {
     writing.objectStore('gone').put({ id, atMs: Date.now() })
     writing.objectStore('heads').delete(id)
-    writing.objectStore('messages').delete(IDBKeyRange.bound([id], [id, []]))
+    writing.objectStore('messages').delete(rangeOf(id))
   })
   post({ id, isGone: true })
 }
