@@ -32,14 +32,17 @@ async function whenRead(id: string): Promise<void> {
 }
 
 /** People keep thousands: the first ones can be used while the others are read. */
-const readAtOnce = 50
+const readFirst = 50
+/** More later: each time, the list is sorted and drawn again. */
+const readAtOnce = 250
 
 async function read(first: readonly string[]): Promise<void> {
   try {
     const heads = (await readHeads()).map(readHead).filter((each) => each !== undefined)
     const rank = ({ id, updatedAtMs }: Head) => (first.includes(id) ? Number.POSITIVE_INFINITY : updatedAtMs)
     const ids = heads.toSorted((a, b) => (rank(a) < rank(b) ? 1 : -1))
-    for (let at = 0; at < ids.length; at += readAtOnce) await readSomeOf(ids.slice(at, at + readAtOnce))
+    await readSomeOf(ids.slice(0, readFirst))
+    for (let at = readFirst; at < ids.length; at += readAtOnce) await readSomeOf(ids.slice(at, at + readAtOnce))
   } catch (error) {
     // For example in a private window: conversations last as long as the tab.
     storeProblem.value = describe(error)
