@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
+import { given } from '../../base/json.ts'
 import { LruMap } from '../../base/lru-map.ts'
 import { orAborted } from '../../base/time-limit.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
@@ -117,7 +118,9 @@ export class PrefixMemory {
       findFrom: (before) => findChange(this.#known(before), now, { tokensPerChar, isPrinted }),
       findDropped: (before) => {
         const { render } = this.#options
-        const continued = { request, before: before.messages.length }
+        const { prompt, reasoning, toolChoice } = request
+        // A thread gets it.
+        const continued = { request: { prompt, ...given({ reasoning, toolChoice }) }, before: before.messages.length }
         if (render === undefined || !mayDropThoughts(continued)) return undefined
         const template = request.readTemplate?.()
         if (template === undefined || !namesThoughts.test(template)) return undefined
