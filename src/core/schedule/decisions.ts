@@ -176,6 +176,7 @@ export class Decisions {
 
   /** The background request that loses least by giving up its slot: the last that began, but none that has begun or was asked just now. */
   #latestThatYields(now: readonly Effect[]): Entry | undefined {
+    if (this.#running.background === 0) return undefined
     const without = new Set(now.map(({ entry }) => entry))
     const able = [...this.#present].filter(
       (one) => one.state === 'running' && one.lane === 'background' && one.onWanted !== undefined && !without.has(one),
