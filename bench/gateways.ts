@@ -28,7 +28,7 @@ export const gatewaysOf = (workerCounts: readonly number[]): readonly Gateway[] 
   {
     name: 'LiteLLM',
     async start(upstream) {
-      const litellm = join(pythonPrograms('litellm', 'litellm[proxy]'), 'litellm')
+      const litellm = join(pythonPrograms('litellm', 'litellm[proxy]==1.108.7'), 'litellm')
       const port = await freePort()
       const config = join(await mkdtemp(join(tmpdir(), 'dragoman-bench-')), 'litellm.yaml')
       const params = { model: 'openai/up', api_base: `${upstream}/v1`, api_key: 'none' }
