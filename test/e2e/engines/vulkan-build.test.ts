@@ -64,7 +64,7 @@ describe.skipIf(!runs || !isFullLength)(`llama.cpp's Vulkan build${hint || night
     test('keeps the experts of layers in the memory of the machine, as configured or as its free memory requires', async () => {
       const processor = await load({ gpuLayers: 0 })
       const one = await load({ gpuLayers: 'max', placement: { experts: 1, devices: ['Vulkan0'] } })
-      // More than any GPU has free, but for what is no expert.
+      // More than any GPU has free, but for what belongs to no expert.
       const huge = { bytes: 2 ** 50, expertBytes: 2 ** 50 }
       const none = await load({ weights: { layers: [huge, huge], outputBytes: 0, contextBytesOfLayer: 0, workBytes: 0 } })
       expect([one.text, none.text]).toEqual([processor.text, processor.text])
