@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { unlessLong } from '../../base/turn.ts'
 import type { BatchDeps, LineReply, SentLine } from '../../batches/deps.ts'
 import { Batches } from '../../batches/service.ts'
 import type { LoadedConfig } from '../../config/load.ts'
@@ -9,7 +10,7 @@ import type { Catalogue } from '../../contract/server/catalogue.ts'
 import { findPrincipal, type KeyRules } from '../../http/access/auth.ts'
 import { batchWords } from '../../http/run/batches.ts'
 import type { Server } from '../../http/server.ts'
-import { answerInjected } from '../serving/answer-fetch.ts'
+import { answerWhole } from '../serving/answer-fetch.ts'
 import type { SharedSlots } from '../sharing/shared-slots.ts'
 import type { State } from '../state/open-state.ts'
 
@@ -67,12 +68,15 @@ async function sendLine(server: Server, { endpoint, body, signal, ...sender }: S
     code = failure
   }
   const from = { ...sender, onFailed }
-  const reply = await answerInjected(server, { method: 'POST', url: endpoint, headers, payload: body, signal, sender: from })
-  const retryAfter = Number(reply.headers['retry-after'])
+  // A line has no socket, whose reading would let others have their turns.
+  await unlessLong()
+  const given = { method: 'POST', url: endpoint, headers, body, signal, sender: from }
+  const { status, headers: sent, body: text } = await answerWhole(server, given)
+  const retryAfter = Number(sent['retry-after'])
   return {
-    status: reply.statusCode,
-    requestId: String(reply.headers['x-request-id'] ?? ''),
-    body: reply.payload,
+    status,
+    requestId: String(sent['x-request-id'] ?? ''),
+    body: text,
     ...(code !== undefined && { code }),
     ...(retryAfter > 0 && { retryAfterMs: retryAfter * 1000 }),
   }

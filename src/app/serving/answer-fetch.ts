@@ -1,9 +1,8 @@
-import type { ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
-import inject, { type InjectOptions } from 'light-my-request'
+import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http'
 import { pathBelow, replyElsewhere } from '../../http/base-path.ts'
 import type { Sender } from '../../http/check-requests.ts'
 import type { Server } from '../../http/server.ts'
+import { MemoryRequest, type MemoryRequestParts, MemoryResponse, type ReplySink } from './memory-exchange.ts'
 
 /** An unread reply pauses at this size; the generation then waits for its reader. */
 const mostWaitingBytes = 256 * 1024
@@ -16,72 +15,88 @@ export async function answerFetch(server: Server, request: Request, basePath: st
   const { pathname, search, host } = new URL(request.url)
   const path = pathBelow(basePath, pathname)
   if (path === undefined) return replyElsewhere(basePath, { method: request.method, path: pathname })
-  const payload = Buffer.from(await request.arrayBuffer())
   const { method, signal } = request
-  const given = { method, url: path + search, headers: { host, ...Object.fromEntries(request.headers) }, payload, signal }
-  const reply = await answerInjected(server, { ...given, isStreamed: true })
-  const headers = new Headers()
+  const body = Buffer.from(await request.arrayBuffer())
+  const headers = { host, ...Object.fromEntries(request.headers) }
+  const reply = await openReply(server, { method, url: path + search, headers, body, signal })
+  const sent = new Headers()
   for (const [name, value] of Object.entries(reply.headers)) {
-    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) headers.append(name, String(one))
+    for (const one of Array.isArray(value) ? value : [value]) sent.append(name, String(one))
   }
-  const status = reply.statusCode
-  const hasBody = status !== 204 && status !== 304 && request.method !== 'HEAD'
-  return new Response(hasBody ? readBody(reply.stream(), reply.raw.res as ServerResponse) : null, { status, headers })
+  const { statusCode: status } = reply
+  const hasBody = status !== 204 && status !== 304 && method !== 'HEAD'
+  return new Response(hasBody ? reply.body : null, { status, headers: sent })
 }
 
-type Injected = {
-  readonly method: string
-  /** Its path and its query. */
-  readonly url: string
-  readonly headers: { readonly [name: string]: string }
-  readonly payload: string | Buffer
-  readonly signal: AbortSignal
-  /** Whether the reply comes with its headers, before its body. */
-  readonly isStreamed?: boolean
-  readonly sender?: Sender
+type Given = MemoryRequestParts & { readonly signal: AbortSignal; readonly sender?: Sender }
+
+export type WholeReply = {
+  readonly status: number
+  readonly headers: { readonly [name: string]: OutgoingHttpHeader | undefined }
+  readonly body: string
 }
 
-/** Answers a request without a socket. Rejects when its signal is aborted before the reply has come. */
-export async function answerInjected({ app, answer }: Server, { signal, sender, isStreamed = false, ...given }: Injected) {
-  signal.throwIfAborted()
-  await app.ready()
-  let raw: ServerResponse | undefined
-  const leave = () => raw?.destroy()
-  signal.addEventListener('abort', leave, { once: true })
-  return inject(
-    (incoming, response) => {
-      raw = response
-      // What is written here is read: there is no socket that a reader could have closed before.
-      Object.defineProperty(response, 'writableFinished', { get: () => response.writableEnded })
-      answer(incoming, response, sender)
-    },
-    {
-      method: given.method as NonNullable<InjectOptions['method']>,
-      url: given.url,
-      headers: given.headers,
-      ...(given.payload.length > 0 && { payload: given.payload }),
-      payloadAsStream: isStreamed,
-    },
-  ).catch((error: unknown) => {
-    signal.throwIfAborted()
-    throw error
+/** Answers a request without a socket. Rejects when its signal is aborted before the whole reply has come. */
+export async function answerWhole(server: Server, given: Given): Promise<WholeReply> {
+  const pieces: (string | Buffer)[] = []
+  return new Promise((resolve, reject) => {
+    const write = (piece: string | Buffer) => void pieces.push(piece)
+    const end = ({ statusCode: status, headers }: MemoryResponse) => resolve({ status, headers, body: joinText(pieces) })
+    answerInMemory(server, given, { write, end, cut: reject }).catch(reject)
   })
 }
 
-/** The body while it is written; a writer learns about a slow reader as with a socket. */
-function readBody(stream: Readable, raw: ServerResponse): ReadableStream<Uint8Array> {
-  Object.defineProperty(raw, 'writableNeedDrain', { get: () => stream.readableLength > mostWaitingBytes })
-  const chunks = stream[Symbol.asyncIterator]()
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { value, done } = await chunks.next()
-        if (done === true) controller.close()
-        else controller.enqueue(value)
-        raw.emit('drain')
+function joinText(pieces: readonly (string | Buffer)[]): string {
+  const [first = ''] = pieces
+  if (pieces.length <= 1 && typeof first === 'string') return first
+  return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))).toString()
+}
+
+type OpenReply = Pick<MemoryResponse, 'statusCode' | 'headers'> & { readonly body: ReadableStream<Uint8Array> }
+
+/** The reply once its headers are complete; a writer learns about a slow reader as with a socket. */
+function openReply(server: Server, given: Given): Promise<OpenReply> {
+  return new Promise((resolve, reject) => {
+    let opened: { readonly response: MemoryResponse; readonly body: ReadableStreamDefaultController<Uint8Array> } | undefined
+    const sink: ReplySink = {
+      head: (response) => {
+        const body = new ReadableStream<Uint8Array>(
+          {
+            start: (controller) => {
+              opened = { response, body: controller }
+            },
+            pull: () => void response.emit('drain'),
+            cancel: () => void response.destroy(),
+          },
+          { highWaterMark: mostWaitingBytes, size: ({ byteLength }) => byteLength },
+        )
+        resolve({ statusCode: response.statusCode, headers: response.headers, body })
       },
-      cancel: () => void raw.destroy(),
-    },
-    { highWaterMark: 0 },
-  )
+      write: (piece) => opened?.body.enqueue(typeof piece === 'string' ? Buffer.from(piece) : piece),
+      end: () => opened?.body.close(),
+      cut: (error) => {
+        if (opened === undefined) reject(error)
+        else opened.body.error(error)
+      },
+      get isFull() {
+        return (opened?.body.desiredSize ?? 1) <= 0
+      },
+    }
+    answerInMemory(server, given, sink).catch(reject)
+  })
+}
+
+/** Rejects when its signal is aborted before. */
+async function answerInMemory({ app, answer }: Server, { signal, sender, ...parts }: Given, sink: ReplySink): Promise<void> {
+  await app.ready()
+  signal.throwIfAborted()
+  const request = new MemoryRequest(parts)
+  const response = new MemoryResponse(request, sink)
+  const leave = () => void response.destroy()
+  signal.addEventListener('abort', leave, { once: true })
+  response.once('close', () => {
+    signal.removeEventListener('abort', leave)
+    if (!response.writableEnded) sink.cut(signal.aborted ? signal.reason : new Error('the reply was broken off'))
+  })
+  answer(request as unknown as IncomingMessage, response as unknown as ServerResponse, sender)
 }
