@@ -2,15 +2,15 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type BenchProcess, portOf, startDragoman } from './processes.ts'
+import { type BenchProcess, portOf, startDragoman, startServer } from './processes.ts'
 import { openConnections } from './raw-load.ts'
 import { median, printTable } from './report/report.ts'
 import { scriptedChunks } from './servers/scripted.ts'
 
 /**
  * This checkout against another one, in turns in one run: rates and server CPU of requests and streamed events on the `fake` engine, and
- * tokens per second, free and under a JSON Schema (one thread; dragoman-tiny, or another GGUF file). Both must be built. On a shared
- * machine the CPU rows vary less than the rates.
+ * of requests that go on to a server; tokens per second, free and under a JSON Schema (one thread; dragoman-tiny, or another GGUF file).
+ * Both must be built. On a shared machine the CPU rows vary less than the rates.
  *
  *   npm run bench:versions -- ../other-checkout [model.gguf]
  */
@@ -32,7 +32,9 @@ const replies = [
   { reply: { chunks: scriptedChunks(eventsPerReply) } },
 ]
 await writeFile(script, JSON.stringify(replies))
+const upstream = await startServer('upstream.ts', ['1'])
 const models = [
+  { id: 'behind', engine: 'remote', endpoints: [{ url: `${upstream.url}/v1` }], slots: connections },
   { id: 'scripted', engine: 'fake', script, slots: connections },
   { id: 'model', engine: 'llama', source: resolve(file), slots: 4, threads: 1, contextLength: 1024 },
 ]
@@ -59,6 +61,7 @@ const agent = {
   ],
 }
 const short = { model: 'scripted', messages: [{ role: 'user', content: 'short' }] }
+const behind = { model: 'behind', messages: [{ role: 'user', content: 'hello' }] }
 const long = { model: 'scripted', stream: true, messages: [{ role: 'user', content: 'long' }] }
 
 type Sample = { readonly perSecond: number; readonly cpuUs: number }
@@ -134,6 +137,8 @@ function toRow(label: string, pairs: readonly (readonly [number, number])[]): (s
 const rows: (string | number)[][] = []
 for (const [label, body, count] of [
   ['short reply', short, 1],
+  ['short reply of a server behind', behind, 1],
+  ['streamed reply of a server behind', { ...behind, stream: true }, 1],
   ['agent body (15 tools, 41 messages)', agent, 1],
   [`stream of ${eventsPerReply} events, per event`, long, eventsPerReply],
 ] as const) {
@@ -165,4 +170,5 @@ for (const [label, fields] of [
 printTable([`median of ${rounds} rounds`, 'this checkout', 'the other', 'ratio'], rows)
 ours.stop()
 theirs.stop()
+upstream.stop()
 process.exit()
