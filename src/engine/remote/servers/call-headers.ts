@@ -39,12 +39,23 @@ export function callHeaders(call: OutgoingCall, options: CallHeaderOptions): Rea
   const { origin, endpoint, kind, trace = origin.trace } = call
   const count = (exchanges.get(origin) ?? 0) + 1
   exchanges.set(origin, count)
-  const isProvider = providers.has(kind) || providerAt(endpoint.url) !== undefined
+  const isProvider = providers.has(kind) || isAtProvider(endpoint)
   return {
     'x-request-id': count === 1 ? origin.id : `${origin.id}-${count}`,
     ...traceHeaders(trace, isProvider),
     ...(endpoint.isRouter === true && !isProvider && forRouter(call, options)),
   }
+}
+
+/** Parsing a URL takes longer than everything else here. */
+const atProviders = new WeakMap<OutgoingCall['endpoint'], boolean>()
+
+function isAtProvider(endpoint: OutgoingCall['endpoint']): boolean {
+  const known = atProviders.get(endpoint)
+  if (known !== undefined) return known
+  const isOne = providerAt(endpoint.url) !== undefined
+  atProviders.set(endpoint, isOne)
+  return isOne
 }
 
 /** The trace's state goes only to one's own servers: it may name tenants. */

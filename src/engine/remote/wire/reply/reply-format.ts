@@ -1,10 +1,13 @@
 import type { FormatSettings, OutputFormat } from '../../../../contract/output-format.ts'
 import { recogniseFormat } from '../../../../model-text/model-format.ts'
+import type { Profile } from '../../servers/profile.ts'
 import { type Discovery, profileOf } from '../../servers/upstream.ts'
 import { type CallRequest, callsBesideStructure, callsByGrammar } from '../body/call-grammar.ts'
 
 /** `withoutCalls`: only the reasoning is read. `byGrammar`: of the call as JSON that our grammar enforces. */
 type Formats = Readonly<Record<'withTools' | 'withoutTools' | 'withoutCalls' | 'byGrammar', OutputFormat>>
+
+type Known = { readonly formats: Formats; readonly profile: Profile }
 
 /**
  * The format to parse a model's texts with. The settings concern the parts that a server left in its text. Absent: recognised by the
@@ -12,16 +15,21 @@ type Formats = Readonly<Record<'withTools' | 'withoutTools' | 'withoutCalls' | '
  */
 export function createReplyFormat(settings: FormatSettings) {
   const { toolFormat, reasoningTags } = settings
-  const known = new WeakMap<Discovery, Formats>()
+  const known = new WeakMap<Discovery, Known>()
+  const knownOf = (discovery: Discovery): Known => {
+    const before = known.get(discovery)
+    if (before !== undefined) return before
+    const made = { formats: formatsOf(discovery, settings), profile: profileOf(discovery) }
+    known.set(discovery, made)
+    return made
+  }
   const formatOf = (request: CallRequest, discovery: Discovery): OutputFormat | undefined => {
     const { prompt } = request
     if (prompt.type !== 'chat') return undefined
-    const formats = known.get(discovery) ?? formatsOf(discovery, settings)
-    known.set(discovery, formats)
+    const { formats, profile } = knownOf(discovery)
     // These protocols have blocks for reasoning and calls.
     if (discovery.protocol !== 'chat' && toolFormat === undefined && prompt.toolFormat === undefined)
       return reasoningTags === undefined ? undefined : formats.withoutCalls
-    const profile = profileOf(discovery)
     if (callsByGrammar(request, profile) || callsBesideStructure(request, profile)) return formats.byGrammar
     if (prompt.keepsCallTexts && discovery.protocol === 'chat') return formats.withoutCalls
     if (prompt.toolFormat !== undefined) return { ...formats.withTools, toolFormat: prompt.toolFormat }
