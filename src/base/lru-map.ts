@@ -10,8 +10,8 @@ type Options<Value> = {
 /** In a ring, in order of use: `older` was used before it. */
 type Entry<Key, Value> = {
   readonly key: Key
-  readonly value: Value
-  readonly size: number
+  value: Value
+  size: number
   older: Entry<Key, Value>
   newer: Entry<Key, Value>
 }
@@ -37,10 +37,7 @@ export class LruMap<Key, Value extends object> {
   get(key: Key): Value | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
-    if (entry !== this.#newest) {
-      this.#unlink(entry)
-      this.#link(entry)
-    }
+    this.#use(entry)
     return entry.value
   }
 
@@ -50,13 +47,17 @@ export class LruMap<Key, Value extends object> {
   }
 
   set(key: Key, value: Value): Value {
-    this.delete(key)
     const size = this.#sizeOf(value)
-    if (size > this.#max) return value
-    const entry = { key, value, size } as Entry<Key, Value>
-    this.#entries.set(key, entry)
-    this.#link(entry)
-    this.#size += size
+    const known = this.#entries.get(key)
+    if (size > this.#max) {
+      if (known !== undefined) this.#remove(known)
+      return value
+    }
+    const entry = known ?? this.#add(key)
+    this.#use(entry)
+    this.#size += size - entry.size
+    entry.value = value
+    entry.size = size
     while (this.#size > this.#max) this.#remove(entry.newer)
     return value
   }
@@ -78,6 +79,19 @@ export class LruMap<Key, Value extends object> {
     for (let entry = this.#newest; entry !== undefined; entry = entry.older === this.#newest ? undefined : entry.older)
       found.push([entry.key, entry.value])
     return found.reverse()[Symbol.iterator]()
+  }
+
+  #add(key: Key): Entry<Key, Value> {
+    const entry = { key, size: 0 } as Entry<Key, Value>
+    this.#entries.set(key, entry)
+    this.#link(entry)
+    return entry
+  }
+
+  #use(entry: Entry<Key, Value>): void {
+    if (entry === this.#newest) return
+    this.#unlink(entry)
+    this.#link(entry)
   }
 
   #remove(entry: Entry<Key, Value>): void {

@@ -52,10 +52,11 @@ export class UsageLog {
   }
 
   #add(entry: UsageEntry): void {
-    const key = `${entry.day}\n${entry.caller}\n${entry.model}`
+    const { day, caller, model, all, batch } = entry
+    const key = `${day}\n${caller}\n${model}`
     const sum = this.#waiting.get(key)
-    const { all, batch } = entry
-    this.#waiting.set(key, sum === undefined ? entry : { ...entry, all: sumOf(sum.all, all), batch: sumOf(sum.batch, batch) })
+    if (sum === undefined) this.#waiting.set(key, entry)
+    else this.#waiting.set(key, { day, caller, model, all: sumOf(sum.all, all), batch: sumOf(sum.batch, batch) })
   }
 
   #write(): Promise<void> {

@@ -83,7 +83,8 @@ export function addGenerationMetrics(registry: Registry) {
         perToken.at(model).observe((durationMs - firstMs) / 1000 / (outputTokens - 1))
       input.at(model).total += inputTokens
       cachedInput.at(model).total += cachedInputTokens
-      for (const [source, count] of Object.entries(sourcesOf(usage))) if (count > 0) prompt.at(model, source).total += count
+      const sources = sourcesOf(usage)
+      for (const source of sourceNames) if (sources[source] > 0) prompt.at(model, source).total += sources[source]
       output.at(model).total += outputTokens
       inputSizes.at(model).observe(inputTokens)
       outputSizes.at(model).observe(outputTokens)
@@ -97,6 +98,8 @@ export function addGenerationMetrics(registry: Registry) {
     },
   }
 }
+
+const sourceNames = ['computed', 'slot', 'memory', 'disk', 'upstream'] as const
 
 function sourcesOf({ inputTokens, cachedInputTokens, cachedIn = {} }: Usage) {
   const { slot = 0, memory = 0, disk = 0 } = cachedIn

@@ -221,6 +221,7 @@ function textOf({ parts }: OutlineMessage): string {
 
 /** A key of its parts, itself if it is about as short as its hash. */
 function keyOf(...parts: readonly string[]): string {
-  const text = parts.map((part) => `${part.length}:${part}`).join('')
+  let text = ''
+  for (const part of parts) text += `${part.length}:${part}`
   return text.length <= 64 ? text : hash('sha1', text, 'base64')
 }

@@ -17,7 +17,7 @@ export function turnOf(model: string, { tools, settings, messages }: Outline): T
   const question = messages.findIndex(({ role }) => role === 'user')
   return {
     model,
-    tools: digest(tools.map(({ json }) => json).join('\n')),
+    tools: tools.length === 0 ? digest('') : digest(tools.map(({ json }) => json).join('\n')),
     settings: digest(JSON.stringify(settings)),
     question: hashes[question] ?? 0,
     messages: hashes,

@@ -55,8 +55,9 @@ export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Pro
   if (!isAuxiliary) budget?.begin(now())
   let settle: SettleRetry | undefined
   while (true) {
-    const { waitMs, ...wanted } = nextAttempt(state, replicas.count, isAuxiliary)
-    const acquiring = replicas.acquire({ tokens, promptTokens, affinityKeys, isAuxiliary, ...wanted }, waitMs, signal)
+    const { waitMs, avoid, unfit, failed: tried } = nextAttempt(state, replicas.count, isAuxiliary)
+    const wanted = { tokens, promptTokens, affinityKeys, isAuxiliary, avoid, unfit, failed: tried }
+    const acquiring = replicas.acquire(wanted, waitMs, signal)
     const replica = acquiring instanceof Promise ? await acquiring : acquiring
     const own = callerAccess(task.callerKeys, replica)
     const beganMs = now()

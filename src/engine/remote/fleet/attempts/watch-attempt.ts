@@ -101,9 +101,12 @@ function hostAt(endpoint: Endpoint): string {
 }
 
 export function replyFacts(events: readonly EngineEvent[]): ReplyFacts {
-  const usage = events.find((event) => event.type === 'usage')?.usage
-  const finishReasons = events.flatMap((event) => (event.type === 'finish' ? [event.reason] : []))
-  return { finishReasons, ...(usage !== undefined && { usage }) }
+  const facts: { usage?: Usage; readonly finishReasons: FinishReason[] } = { finishReasons: [] }
+  for (const event of events) {
+    if (event.type === 'finish') facts.finishReasons.push(event.reason)
+    else if (event.type === 'usage') facts.usage ??= event.usage
+  }
+  return facts
 }
 
 function howEnded(end: Ended, outcome: RequestOutcome, signal: AbortSignal): Pick<AttemptEnd, 'outcome' | 'error'> {
