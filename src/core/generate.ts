@@ -199,9 +199,12 @@ async function runOne(deps: GenerateDeps, request: GenerationRequest, { context,
     const loading = new Loading(ticket, { now: deps.now, signal })
     const reading = refuseUnread(request, { engine: model.engine, ready: () => loading.ready(), media: deps.media })
     if (reading !== undefined) await reading
-    media = await readMedia(deps, { request, caller: context })
+    // Most requests have neither, and wait for nothing.
+    const withBytes = readMedia(deps, { request, caller: context })
+    if (withBytes !== undefined) media = await withBytes
     const complete = media?.request ?? request
-    functions = await withFunctions(complete, { validator: deps.validator, signal, emit: observed })
+    const replacing = withFunctions(complete, { validator: deps.validator, signal, emit: observed })
+    if (replacing !== undefined) functions = await replacing
     await runStep(deps, functions?.request ?? complete, { context, ticket, loading, emit: functions?.emit ?? observed, later })
   } catch (error) {
     const reason = finishOfCancelled(signal)

@@ -64,7 +64,7 @@ export async function runStep(
   refuseUnhonoured(request, prepared)
   const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)
   const createCheck = async () => (isTextChecked ? await createOutputCheck(validator, request.output, signal) : undefined)
-  const check = await createCheck()
+  const check = isTextChecked ? await createCheck() : undefined
   const declared = request.prompt.type === 'chat' ? request.prompt.tools : []
   const tools = toolsToCheck(request, prepared)
   const callCheck = tools.length === 0 ? undefined : await createCallCheck(validator, { tools, declared, signal })

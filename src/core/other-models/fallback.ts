@@ -33,10 +33,19 @@ type Attempts<T> = {
  * Runs a request on its chosen model or, if that cannot serve and nothing was sent, on the first of its fallbacks that can. If none can,
  * the request fails as on the first: the refusal of another model, for example for its shorter context, would mislead.
  */
-export async function runWithFallback<T>(context: RequestContext, { chosen, others, emit, run }: Attempts<T>): Promise<T> {
+export function runWithFallback<T>(context: RequestContext, attempts: Attempts<T>): Promise<T> {
+  const { chosen, others } = attempts
+  const spare = others === undefined || chosen.isPinned ? none : fallbacksOf(context, chosen.model, others)
+  if (spare.length === 0 && chosen.model === context.model) return attempts.run(context, attempts.emit)
+  return runOnOne(context, attempts, spare)
+}
+
+async function runOnOne<T>(
+  context: RequestContext,
+  { chosen: { model }, others, emit, run }: Attempts<T>,
+  spare: readonly ServedModel[],
+): Promise<T> {
   const { signal, model: asked } = context
-  const { model } = chosen
-  const spare = others === undefined || chosen.isPinned ? none : fallbacksOf(context, model, others)
   let current = asked.id
   const moveTo = (id: string) => {
     if (id !== current) context.onModel?.(id)
@@ -51,7 +60,6 @@ export async function runWithFallback<T>(context: RequestContext, { chosen, othe
       attempt.close()
     }
   }
-  if (spare.length === 0 && model === asked) return run(context, emit)
   // Without a fallback, even a model that is down is tried.
   let failure = spare.length === 0 ? undefined : failureNow(model)
   if (failure === undefined) {

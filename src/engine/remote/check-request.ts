@@ -19,11 +19,13 @@ export type CheckedRequest = {
 type Fleet = { readonly replicas: Pick<Replicas, 'upstreams'>; readonly grammars: Pick<GrammarCompiler, 'compile'> }
 
 /**
- * Writes the request for the first upstream that supports it; the others are not checked. If no upstream does, rejects as `checkUpstream`
- * and `requestBody` do, with the most helpful refusal.
+ * Writes the request for the first upstream that supports it; the others are not checked. If no upstream does, throws as `checkUpstream`
+ * and `requestBody` do, with the most helpful refusal. A promise, which rejects likewise, if a grammar has to be compiled.
  */
-export async function checkRequest(counted: CountedRequest, { replicas, grammars }: Fleet): Promise<CheckedRequest> {
-  const { request } = counted
+export function checkRequest(
+  counted: CountedRequest,
+  { replicas: { upstreams }, grammars }: Fleet,
+): CheckedRequest | Promise<CheckedRequest> {
   let compiled: ReturnType<GrammarCompiler['compile']> | undefined
   // One grammar for all upstreams: a compilation that took too long is not repeated for the next one.
   const once: typeof grammars = {
@@ -33,17 +35,31 @@ export async function checkRequest(counted: CountedRequest, { replicas, grammars
     },
   }
   const refusals = new Map<Upstream, AppError>()
-  for (const upstream of replicas.upstreams) {
-    try {
-      checkUpstream(counted, upstream)
-      const body = requestBody(request, upstream, once)
-      return { upstream, body: body instanceof Promise ? await body : body, refusals }
-    } catch (error) {
-      if (!isCapabilityError(error)) throw error
-      refusals.set(upstream, error)
-    }
+  const refuse = (upstream: Upstream, error: unknown) => {
+    if (!isCapabilityError(error)) throw error
+    refusals.set(upstream, error)
   }
-  throw mostHelpful(refusals.values()) ?? new AppError('model-unavailable', 'none of the servers behind this model is known')
+  const checkFrom = (index: number): CheckedRequest | Promise<CheckedRequest> => {
+    for (let at = index; at < upstreams.length; at++) {
+      const upstream = upstreams[at] as Upstream
+      try {
+        checkUpstream(counted, upstream)
+        const body = requestBody(counted.request, upstream, once)
+        if (!(body instanceof Promise)) return { upstream, body, refusals }
+        return body.then(
+          (written) => ({ upstream, body: written, refusals }),
+          (error: unknown) => {
+            refuse(upstream, error)
+            return checkFrom(at + 1)
+          },
+        )
+      } catch (error) {
+        refuse(upstream, error)
+      }
+    }
+    throw mostHelpful(refusals.values()) ?? new AppError('model-unavailable', 'none of the servers behind this model is known')
+  }
+  return checkFrom(0)
 }
 
 /**

@@ -211,7 +211,8 @@ class RemoteEngine implements Engine {
       : undefined
     const counted = { request, model: id, inputTokens, chatTemplate }
     // Checked before a slot is taken, so that a request that no replica supports is refused immediately.
-    const checked = await checkRequest(counted, session)
+    const checking = checkRequest(counted, session)
+    const checked = checking instanceof Promise ? await checking : checking
     return {
       ...(inputTokens !== undefined && { inputTokens }),
       ...ignoredFields(given, { upstreams: session.replicas.upstreams, converter: this.#options.converter }),
@@ -224,13 +225,18 @@ class RemoteEngine implements Engine {
       usesTemplate: true,
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
       ...(this.#usesKeys(session, request) && { usesCallerKeys: true }),
-      run: (signal, emit, late) => {
+      run: async (signal, emit, late) => {
         const sink = { signal, emit, onTokensAfterCancel: this.#late.of(late) }
-        return this.#generate(session, { checked, ...counted }, sink).catch((error: unknown) => {
+        this.#active.begin()
+        try {
+          await generateChoices(session, { checked, ...counted }, sink)
+        } catch (error) {
           if (own === undefined && session.prompts.learnsFrom(given, chatTemplate, error))
             throw toAppError(error, { preparesAgain: true })
-          return failAtEdge(error)
-        })
+          failAtEdge(error)
+        } finally {
+          this.#active.end()
+        }
       },
     }
   }
@@ -267,15 +273,6 @@ class RemoteEngine implements Engine {
     const { protocol, chatTemplate } = open.discovery
     if (protocol === 'completions' || prompts.isSentAsText(request)) return prompts.write(request, chatTemplate, signal)
     return losesOutput(request, replicas.upstreams) ? prompts.tryWrite(request, chatTemplate, signal) : undefined
-  }
-
-  async #generate(session: Session, prepared: PreparedRequest, sink: ReplySink): Promise<void> {
-    this.#active.begin()
-    try {
-      await generateChoices(session, prepared, sink)
-    } finally {
-      this.#active.end()
-    }
   }
 
   /** Whether the caller brings a key for one of the known replicas. */

@@ -148,8 +148,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     const exchange = async (written: Upstream) => {
       const reply = await sendFolded(request, upstream, async (folded) => {
         const writing = this.#bodyFor(folded, written, reader)
-        const { path, body } = writing instanceof Promise ? await writing : writing
-        return await this.#send(replica, { path, body })
+        return await this.#send(replica, writing instanceof Promise ? await writing : writing)
       })
       return await this.#read(reader, replica, reply)
     }

@@ -190,11 +190,9 @@ export class UpstreamClient {
     const exchange = () => httpExchange(connections.to(origin), { origin, path, method, headers: sent, body }, signal)
     let reply: HttpReply
     try {
-      reply = await exchange().catch((cause) => {
-        // It may have been an idle connection that the server closed just then, which says nothing about the server.
-        if (method === 'GET' && !signal.aborted && isBroken(cause)) return exchange()
-        throw cause
-      })
+      // It may have been an idle connection that the server closed just then, which says nothing about the server.
+      const again = (cause: unknown) => (!signal.aborted && isBroken(cause) ? exchange() : Promise.reject(cause))
+      reply = await (method === 'GET' ? exchange().catch(again) : exchange())
     } catch (cause) {
       signal.throwIfAborted()
       throw connectionFailed(cause, hostOf(url))

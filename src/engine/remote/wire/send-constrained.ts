@@ -11,7 +11,7 @@ const plainOf = new WeakMap<Upstream, Upstream>()
  * Exchanges a request whose output we constrain by a grammar of ours, and again in the server's own form if it refuses that, which vLLM
  * does in the stream. `exchange` gets the upstream whose form the request is written in.
  */
-export async function sendConstrained<T>(
+export function sendConstrained<T>(
   { output, answer }: Pick<SentRequest, 'output' | 'answer'>,
   upstream: Upstream,
   exchange: (upstream: Upstream) => Promise<T>,
@@ -21,13 +21,11 @@ export async function sendConstrained<T>(
   const isConstrained = (output.type !== 'text' && output.type !== 'gbnf') || answer !== undefined
   if (!isConstrained || gbnf === undefined || takesOurGrammars === true) return exchange(upstream)
   if (withoutCompiler.has(upstream)) return exchange(withoutGrammars(upstream))
-  try {
-    return await exchange(upstream)
-  } catch (error) {
+  return exchange(upstream).catch((error: unknown) => {
     if (hasBegun() || !refusesGrammar(error)) throw error
     if (/not support/i.test(error.message)) withoutCompiler.add(upstream)
     return exchange(withoutGrammars(upstream))
-  }
+  })
 }
 
 function withoutGrammars(upstream: Upstream): Upstream {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Prompt } from '../../../contract/request.ts'
+import type { ChatPrompt, Prompt } from '../../../contract/request.ts'
 import { foldings } from '../../../model-text/template/fold-prompt.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
@@ -11,7 +11,7 @@ const learned = new WeakMap<Upstream, number>()
  * Sends a request, and again in each folded form that differs, until the server accepts it: few servers report what their templates render.
  * `send` resolves once the server has accepted the request, and the form is remembered. Rejects with the first refusal.
  */
-export async function sendFolded<R extends { readonly prompt: Prompt }, T>(
+export function sendFolded<R extends { readonly prompt: Prompt }, T>(
   request: R,
   upstream: Upstream,
   send: (request: R) => Promise<T>,
@@ -20,23 +20,41 @@ export async function sendFolded<R extends { readonly prompt: Prompt }, T>(
   // Another Dragoman does this itself.
   if (prompt.type !== 'chat' || upstream.profile.name === 'dragoman') return send(request)
   const known = learned.get(upstream) ?? 0
-  const steps = [known, ...Array.from({ length: foldings.length + 1 }, (_, step) => step).filter((step) => step !== known)]
-  const sent: unknown[] = []
-  let refusal: unknown
-  for (const step of steps) {
-    const folded = step === 0 ? prompt : (foldings[step - 1]?.(prompt) ?? prompt)
+  const first = foldedBy(prompt, known)
+  const sendAs = (form: Prompt) => send(form === prompt ? request : { ...request, prompt: form })
+  return sendAs(first).catch((refusal: unknown) => sendOtherwise(prompt, { upstream, known, first, refusal, sendAs }))
+}
+
+type Refused<T> = {
+  readonly upstream: Upstream
+  /** The step of the form that was sent first. */
+  readonly known: number
+  readonly first: Prompt
+  readonly refusal: unknown
+  sendAs(form: Prompt): Promise<T>
+}
+
+async function sendOtherwise<T>(prompt: ChatPrompt, { upstream, known, first, refusal, sendAs }: Refused<T>): Promise<T> {
+  if (!mayBeTemplate(refusal)) throw refusal
+  const sent = [first]
+  for (let step = 0; step <= foldings.length; step++) {
+    const folded = foldedBy(prompt, step)
     if (sent.some((form) => isDeepStrictEqual(form, folded))) continue
     sent.push(folded)
     try {
-      const result = await send(folded === prompt ? request : { ...request, prompt: folded })
+      const result = await sendAs(folded)
       if (step > known) learned.set(upstream, step)
       return result
     } catch (error) {
       if (!mayBeTemplate(error)) throw error
-      refusal ??= error
     }
   }
   throw refusal
+}
+
+/** Step 0 is the prompt itself. */
+function foldedBy(prompt: ChatPrompt, step: number): ChatPrompt {
+  return foldings[step - 1]?.(prompt) ?? prompt
 }
 
 /** Templates refuse in their own words, which name no field and no limit. */
