@@ -1,12 +1,16 @@
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 const client = fileURLToPath(new URL('./sqlite-client.ts', import.meta.url))
 const long = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000000) select count(*) as count from n'
+const path = join(mkdtempSync(join(tmpdir(), 'dragoman-test-')), 'store.db')
 const program = `
   import { SqliteClient } from ${JSON.stringify(client)}
-  const client = await SqliteClient.open({ path: ':memory:' })
+  const client = await SqliteClient.open({ path: ${JSON.stringify(path)} })
   const found = client.query({ sql: ${JSON.stringify(long)}, parameters: [] })
   await client.close()
   console.log(JSON.stringify(await found))
