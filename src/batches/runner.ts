@@ -7,7 +7,7 @@ import type { Batch, ClaimedLine, LineResult } from '../contract/server/batches.
 import { type BatchDeps, type LineReply, leaseMs } from './deps.ts'
 import { LineOrder } from './line-order.ts'
 import { isAway, isSuccess, type KnownAway, messageIn, outcomeOf } from './line-outcome.ts'
-import { linesAhead, type ModelWork } from './model-work.ts'
+import { linesAhead, type ModelWork, needsLines, noteClaim } from './model-work.ts'
 import { openLines } from './states.ts'
 import { finalize, readInput } from './transitions.ts'
 
@@ -198,9 +198,7 @@ export class BatchRunner {
       const run = this.#run(line, work).finally(() => this.#runs.delete(run))
       this.#runs.add(run)
     }
-    // Early enough that there are lines with each beginning until the next ones are here.
-    if (work.order.waiting < Math.max(slots, work.claimed.wanted * 0.75))
-      work.claiming ??= this.#claim(work, slots).finally(() => (work.claiming = undefined))
+    if (needsLines(work, slots)) work.claiming ??= this.#claim(work, slots).finally(() => (work.claiming = undefined))
   }
 
   /** About how many lines of a batch the store has that are not here. */
@@ -234,7 +232,7 @@ export class BatchRunner {
         if (lines.length < limit) work.emptied.add(id)
         else work.emptied.delete(id)
         if (lines.length === 0) continue
-        work.claimed = { atMs: nowMs, wanted, ended: 0 }
+        noteClaim(work, wanted, nowMs)
         queueMicrotask(() => this.#pump(work))
         break
       }
