@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import { unlessLong } from '../../base/turn.ts'
 import type { BatchDeps, LineReply, SentLine } from '../../batches/deps.ts'
 import { Batches } from '../../batches/service.ts'
 import type { LoadedConfig } from '../../config/load.ts'
@@ -68,8 +67,6 @@ async function sendLine(server: Server, { endpoint, body, signal, ...sender }: S
     code = failure
   }
   const from = { ...sender, onFailed }
-  // A line has no socket, whose reading would let others have their turns.
-  await unlessLong()
   const given = { method: 'POST', url: endpoint, headers, body, signal, sender: from }
   const { status, headers: sent, body: text } = await answerWhole(server, given)
   const retryAfter = Number(sent['retry-after'])

@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http'
+import { unlessLong } from '../../base/turn.ts'
 import { pathBelow, replyElsewhere } from '../../http/base-path.ts'
 import type { Sender } from '../../http/check-requests.ts'
 import type { Server } from '../../http/server.ts'
@@ -38,6 +39,8 @@ export type WholeReply = {
 
 /** Answers a request without a socket. Rejects when its signal is aborted before the whole reply has come. */
 export async function answerWhole(server: Server, given: Given): Promise<WholeReply> {
+  // Nothing is read from a socket, which would let others have their turns.
+  await unlessLong()
   const pieces: (string | Buffer)[] = []
   return new Promise((resolve, reject) => {
     const write = (piece: string | Buffer) => void pieces.push(piece)
@@ -86,9 +89,15 @@ function openReply(server: Server, given: Given): Promise<OpenReply> {
   })
 }
 
+/** Fastify takes a moment for each question whether it is ready. */
+const booted = new WeakSet<Server['app']>()
+
 /** Rejects when its signal is aborted before. */
 async function answerInMemory({ app, answer }: Server, { signal, sender, ...parts }: Given, sink: ReplySink): Promise<void> {
-  await app.ready()
+  if (!booted.has(app)) {
+    await app.ready()
+    booted.add(app)
+  }
   signal.throwIfAborted()
   const request = new MemoryRequest(parts)
   const response = new MemoryResponse(request, sink)

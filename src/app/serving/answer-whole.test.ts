@@ -75,3 +75,17 @@ test('aborting it ends its generation, and there is no reply', async () => {
   await expect(answerWhole(server, requestOf(chat, asked('hi'), stop.signal))).rejects.toThrow('enough')
   await hasEnded
 })
+
+test('many requests, one after the other, let others have their turns', async () => {
+  const server = openTestServer({ engine: fake })
+  const send = () => answerWhole(server, requestOf(chat, asked('hi')))
+  await send()
+  let turns = 0
+  const others = setInterval(() => {
+    turns += 1
+  }, 1)
+  const untilMs = performance.now() + 300
+  while (performance.now() < untilMs) await send()
+  clearInterval(others)
+  expect(turns).toBeGreaterThan(3)
+})
