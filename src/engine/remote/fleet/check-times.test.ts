@@ -40,11 +40,11 @@ test('endpoints that came together are checked apart, and stay so', () => {
   expect(sum(checks.slice(20)) / 100).toBeLessThan(11)
 })
 
-test('a large fleet is checked less often: 25 checks a second, however large it is', () => {
+test('a large fleet is checked less often: 20 checks a second, however large it is', () => {
   const checks = open(5000, seeded()).run(600)
-  expect(sum(checks.slice(200)) / 400).toBeGreaterThan(22)
-  expect(sum(checks.slice(200)) / 400).toBeLessThan(28)
-  expect(Math.max(...checks.slice(200))).toBeLessThan(60)
+  expect(sum(checks.slice(200)) / 400).toBeGreaterThan(18)
+  expect(sum(checks.slice(200)) / 400).toBeLessThan(22)
+  expect(Math.max(...checks.slice(200))).toBeLessThan(50)
 })
 
 test('of four processes that tell each other, one checks each endpoint, and another one where that ends', () => {

@@ -8,8 +8,8 @@ type CheckIntervals = {
   random(): number
 }
 
-/** Limits the checks to 25 a second, however many replicas there are. */
-const leastMsPerReplica = 40
+/** Limits the checks to 20 a second, however many replicas there are. */
+const leastMsPerReplica = 50
 /** Longer than the jitter of a 10-second interval plus the time that news from other processes take. */
 const othersFirstMs = 4000
 

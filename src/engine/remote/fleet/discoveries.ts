@@ -27,9 +27,11 @@ export type KnownReplica = { readonly discovery: Discovery; readonly upstream: U
 
 /** The number of concurrent probes. Health checks have as many slots of their own. */
 const probesAtATime = 25
-/** `refresh` probes each known replica again every 60 rounds, or less often if there are many. */
-const refreshRounds = 60
-const refreshRoundsPerReplica = 0.24
+/** A discovery is stale after 60 rounds of `refresh`, or later if there are many. */
+const staleRounds = 60
+const staleRoundsPerReplica = 0.3
+/** Later than the next check of a stale one. */
+const overdueFactor = 1.5
 
 /** The discoveries of a model's replicas. A probe is shared by all callers that wait for it, and outlives them. */
 export class Discoveries {
@@ -44,9 +46,9 @@ export class Discoveries {
   /** The last one that was probed; it describes the model while no replica is known. */
   #last: KnownReplica | undefined
   readonly #queue = new Queue(probesAtATime)
-  /** The ids of the replicas still to be probed in this round. */
-  #stale: string[] = []
-  #staleCredit = 0
+  /** In which round each replica was last probed, the longest ago first. */
+  readonly #probedIn = new Map<string, number>()
+  #round = 0
   /** The error of each replica's last probe. */
   readonly #failures = new Map<string, string>()
   readonly #probes = new Map<string, Promise<KnownReplica>>()
@@ -88,6 +90,8 @@ export class Discoveries {
   probe(endpoint: Endpoint, isCheck = false): Promise<KnownReplica> {
     const running = this.#probes.get(endpoint.id)
     if (running !== undefined) return running
+    this.#probedIn.delete(endpoint.id)
+    this.#probedIn.set(endpoint.id, this.#round)
     const probing = isCheck ? this.#probeNow(endpoint) : this.#queue.run(this.#closed, () => this.#probeNow(endpoint))
     const probe = probing.finally(() => this.#probes.delete(endpoint.id))
     this.#probes.set(endpoint.id, probe)
@@ -95,20 +99,32 @@ export class Discoveries {
   }
 
   /**
-   * To be called every second. Probes known replicas again, each about once a minute: a server may be replaced by another version between
-   * requests. `onProbed` is called for those that answer: they need no check then.
+   * To be called when a check is due. Probes a replica whose discovery is stale: a server may be replaced by another version between requests.
+   * Whether it has answered: it needs no check then. Undefined: not stale.
+   */
+  refreshStale(endpoint: Endpoint): Promise<boolean> | undefined {
+    if (this.#roundsSince(this.#probedIn.get(endpoint.id)) < this.#staleRounds) return undefined
+    return this.probe(endpoint, true).then(
+      () => true,
+      // The failure is logged, and health is decided by checks and requests.
+      () => false,
+    )
+  }
+
+  /**
+   * To be called every second. Probes those that have long been stale: requests, or the checks of other processes, leave them without checks.
+   * `onProbed` is called for those that answer: they need no check then.
    */
   refresh(onProbed: (id: string) => void): void {
-    const { size } = this.#known
-    const rounds = Math.max(refreshRounds, Math.ceil(size * refreshRoundsPerReplica))
-    for (this.#staleCredit += size; this.#staleCredit >= rounds; this.#staleCredit -= rounds) {
-      if (this.#stale.length === 0) this.#stale = [...this.#known.keys()]
-      const id = this.#stale.pop()
-      const endpoint = id === undefined ? undefined : this.#options.endpoints.get(id)
-      // The failure is logged, and health is decided by checks and requests.
+    this.#round += 1
+    let most = Math.ceil(this.#known.size / this.#staleRounds)
+    for (const [id, round] of this.#probedIn) {
+      if (most === 0 || this.#roundsSince(round) < overdueFactor * this.#staleRounds) break
+      most -= 1
+      const endpoint = this.#options.endpoints.get(id)
       if (endpoint !== undefined)
         this.probe(endpoint).then(
-          () => onProbed(endpoint.id),
+          () => onProbed(id),
           () => undefined,
         )
     }
@@ -117,6 +133,7 @@ export class Discoveries {
   /** Forgets a replica that has left. */
   forget(id: string): void {
     this.#failures.delete(id)
+    this.#probedIn.delete(id)
     const known = this.#known.get(id)
     if (known === undefined) return
     this.#known.delete(id)
@@ -126,6 +143,14 @@ export class Discoveries {
   /** Resolves when no probe is running. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#probes.values(), ...this.#abilityProbes])
+  }
+
+  get #staleRounds(): number {
+    return Math.max(staleRounds, this.#known.size * staleRoundsPerReplica)
+  }
+
+  #roundsSince(round = this.#round): number {
+    return this.#round - round
   }
 
   async #probeNow(endpoint: Endpoint): Promise<KnownReplica> {

@@ -223,3 +223,57 @@ test('what another process has checked is not checked here, unless it is unknown
   await engine.close()
   expect(hear).toBeUndefined()
 })
+
+test('a server that has not been probed for a minute is probed when a check is due, in its place; without checks, after one and a half', async () => {
+  const paths: string[] = []
+  const one = await startUpstream(choices(1), { ownedBy: 'vllm' })
+  one.get = (path) => {
+    paths.push(path)
+    return false
+  }
+  let nowMs = 0
+  const engine = engineOver([one], { now: () => nowMs })
+  await engine.ensureReady(never)
+  // The questions of a probe take one connection.
+  expect(one.accepted()).toBe(1)
+  const nextCheck = async () => {
+    paths.length = 0
+    nowMs += 20_000
+    await until(() => paths.length > 0)
+  }
+  vi.advanceTimersByTime(59_000)
+  await nextCheck()
+  expect(paths).toEqual(['/health'])
+  vi.advanceTimersByTime(1000)
+  await nextCheck()
+  await until(() => paths.length > 1)
+  expect(paths).toEqual(['/v1/models', '/version'])
+  await nextCheck()
+  expect(paths).toEqual(['/health'])
+
+  paths.length = 0
+  vi.advanceTimersByTime(89_000)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(paths).toEqual([])
+  vi.advanceTimersByTime(1000)
+  await until(() => paths.length > 1)
+  expect(paths).toEqual(['/v1/models', '/version'])
+})
+
+test('a stale server whose probe fails is as healthy as its check says', async () => {
+  const done: string[] = []
+  const checkNews = { passed: () => void done.push('passed'), listen: () => () => undefined }
+  const one = await startUpstream(choices(1), { ownedBy: 'vllm' })
+  let nowMs = 0
+  const engine = engineOver([one], { now: () => nowMs, checkNews })
+  await engine.ensureReady(never)
+  one.get = (path, response) => {
+    done.push(path)
+    if (path === '/v1/models') response.writeHead(500).end()
+    return path === '/v1/models'
+  }
+  vi.advanceTimersByTime(60_000)
+  nowMs = 20_000
+  await until(() => done.length > 2)
+  expect(done).toEqual(['/v1/models', '/health', 'passed'])
+})

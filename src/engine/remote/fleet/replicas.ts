@@ -380,16 +380,19 @@ export class Replicas {
     if (size === 0) onEmpty()
   }
 
-  /** Probes a replica that was down: it may have come back as another server. */
+  /** Probes a replica that was down: it may have come back as another server. From time to time, a probe takes the place of a check. */
   async #check(endpoint: Endpoint | undefined, signal: AbortSignal): Promise<void> {
     if (endpoint === undefined) return
     const known = this.#discoveries.get(endpoint.id)
     const isDown = this.#pool.stateOf(endpoint.id, this.#options.now()) !== 'closed'
     if (known === undefined || isDown) return void (await orAborted(this.#discoveries.probe(endpoint, true), signal))
-    const { client, now } = this.#options
-    const beganMs = now()
-    await client.touch(endpoint, known.upstream.profile.health, signal)
-    this.#silence.learnCheck(now() - beganMs)
+    const refresh = this.#discoveries.refreshStale(endpoint)
+    if (refresh === undefined || !(await orAborted(refresh, signal))) {
+      const { client, now } = this.#options
+      const beganMs = now()
+      await client.touch(endpoint, known.upstream.profile.health, signal)
+      this.#silence.learnCheck(now() - beganMs)
+    }
     if (known.upstream.profile.reportsLoad) void this.#loads.read(endpoint)
   }
 }

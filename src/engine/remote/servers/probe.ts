@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../../contract/errors.ts'
 import type { TemplateReader } from '../../../threads/template-reader.ts'
@@ -47,6 +48,8 @@ export async function probeServer(
   const { upstreamModel = given.upstreamModel } = endpoint
   const options = { ...given, upstreamModel }
   const ask = async (path: string): Promise<unknown> => {
+    // The connection of a reply is free in the next turn of the loop: without the pause, each request would open another one.
+    await nextTurn()
     try {
       return await client.ask(endpoint, { method: 'GET', path, fromRoot: true }, signal)
     } catch (error) {
