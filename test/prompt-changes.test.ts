@@ -147,8 +147,11 @@ const breakers: readonly {
 ]
 
 /** A server, or one of its processes, and how to send it a turn of one session. */
-function open(siblings?: Bus, engine = createFakeEngine({ script: 'from-request' })) {
-  const { app } = openTestServer({ engine, prefixes: new PrefixMemory({ siblings, render }), media: createMediaReader() })
+function open(
+  others: { readonly siblings?: Bus; readonly everyone?: Bus } = {},
+  engine = createFakeEngine({ script: 'from-request' }),
+) {
+  const { app } = openTestServer({ engine, prefixes: new PrefixMemory({ ...others, render }), media: createMediaReader() })
   return async ({ path, body }: Asked, more: Json = {}, session = 's1') => {
     const payload = { model: 'default', ...body, ...more }
     const reply = await app.inject({ method: 'POST', url: path, payload, headers: { 'session-id': session } })
@@ -180,7 +183,7 @@ describe.each(protocols)('in %s', (protocol) => {
 describe.each(protocols)('in %s, thoughts that the template prints no more after another question', (protocol) => {
   const column = protocols.indexOf(protocol)
   const openWith = (name: keyof typeof templates) =>
-    open(undefined, createFakeEngine({ script: 'from-request', chatTemplate: templates[name].path }))
+    open({}, createFakeEngine({ script: 'from-request', chatTemplate: templates[name].path }))
 
   test('are named', async () => {
     const send = openWith('of the last question')
@@ -211,7 +214,11 @@ describe.each(protocols)('in %s, thoughts that the template prints no more after
 /** Two processes of a server. */
 function openTwo() {
   const join = startPrimary()
-  return [open(shareOver(join().primary)), open(shareOver(join().primary))] as const
+  const openOne = () => {
+    const bus = shareOver(join().primary)
+    return open({ siblings: bus, everyone: bus })
+  }
+  return [openOne(), openOne()] as const
 }
 
 describe('where another process of the server had the turn before', () => {
@@ -241,64 +248,6 @@ describe('where another process of the server had the turn before', () => {
     const changed = { ...plain, ...system('12:01', '12:02') }
     expect((await there(write.chat(changed, true))).prefix).toContain('change=date')
     expect((await here(write.chat(changed, true))).prefix).toBeUndefined()
-  })
-})
-
-/** A change, and what Anthropic's `diagnostics` and OpenAI's `prompt_cache_diagnostics` say of it. */
-const reasons: readonly (readonly [string, Partial<Conversation>, string, object])[] = [
-  ['the system message', system('12:01', '12:02'), 'system_changed', { type: 'cache_miss', reason: 'input_changed' }],
-  ['the tools', { tools: [written, read] }, 'tools_changed', { type: 'cache_miss', reason: 'tools_changed' }],
-  ['a message', { result: 'r' }, 'messages_changed', { type: 'cache_miss', reason: 'input_changed' }],
-  ['an option', { effort: 'high' }, 'unavailable', { type: 'cache_miss', reason: 'reasoning_effort_changed' }],
-]
-
-describe('a request that names an earlier reply', () => {
-  const messages = (previous: unknown) => ({ diagnostics: { previous_message_id: previous } })
-  const responses = (previous: unknown) => ({ prompt_cache_options: { comparison_response_id: previous } })
-
-  test.each(reasons)('learns that %s differs', async (_, change, anthropic, openai) => {
-    const send = open()
-    const first = await send(write.messages(plain, false), messages(null))
-    expect(first.json.diagnostics).toBeNull()
-    const second = await send(write.messages({ ...plain, ...change }, true), messages(first.json.id))
-    const missed = anthropic === 'unavailable' ? {} : { cache_missed_input_tokens: expect.any(Number) }
-    expect(second.json.diagnostics).toEqual({ cache_miss_reason: { type: anthropic, ...missed } })
-    const third = await send(write.responses(plain, false))
-    expect(third.json).not.toHaveProperty('prompt_cache_diagnostics')
-    const fourth = await send(write.responses({ ...plain, ...change }, true), responses(third.json.id))
-    expect(fourth.json.prompt_cache_diagnostics).toEqual({ ...openai, cache_missed_tokens: expect.any(Number) })
-  })
-
-  test('learns that nothing differs', async () => {
-    const send = open()
-    const first = await send(write.messages(plain, false))
-    expect((await send(write.messages(plain, true), messages(first.json.id))).json.diagnostics).toBeNull()
-    const third = await send(write.responses(plain, false))
-    const fourth = await send(write.responses(plain, true), responses(third.json.id))
-    expect(fourth.json.prompt_cache_diagnostics).toEqual({ type: 'cache_hit' })
-  })
-
-  test('learns that the reply is not known', async () => {
-    const send = open()
-    expect((await send(write.messages(plain, true), messages('msg_other'))).json.diagnostics).toEqual({
-      cache_miss_reason: { type: 'previous_message_not_found' },
-    })
-    const { json } = await send(write.responses(plain, true), responses('resp_other'))
-    expect(json.prompt_cache_diagnostics).toEqual({ type: 'comparison_response_not_found' })
-  })
-
-  test('is told in the first event of a stream', async () => {
-    const { app } = openTestServer({ prefixes: new PrefixMemory(), media: createMediaReader() })
-    const send = ({ path, body }: Asked, more: Json) =>
-      app.inject({ method: 'POST', url: path, payload: { model: 'default', ...body, ...more } })
-    const first: Json = (await send(write.messages(plain, false), {})).json()
-    const changed = write.messages({ ...plain, result: 'r' }, true)
-    const { body } = await send(changed, { stream: true, ...messages(first.id) })
-    expect(body.split('\n\n')[0]).toContain('"diagnostics":{"cache_miss_reason":{"type":"messages_changed"')
-    const third: Json = (await send(write.responses(plain, false), {})).json()
-    const fourth = await send(write.responses({ ...plain, result: 'r' }, true), { stream: true, ...responses(third.id) })
-    for (const event of ['response.created', 'response.completed'])
-      expect(fourth.body).toMatch(new RegExp(`"type":"${event}".*"prompt_cache_diagnostics":{"type":"cache_miss"`))
   })
 })
 

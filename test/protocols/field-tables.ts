@@ -102,8 +102,8 @@ about how many tokens no cache can have: \`x-dragoman-prefix: messages[3];part=t
 | \`value\`            | a setting, such as an effort, unless the chat template prints it only behind all messages |
 | absent             | the earlier text is forgotten                                                             |
 
-\`diagnostics.previous_message_id\` in Messages and \`prompt_cache_options.comparison_response_id\` in Responses compare with any reply that the server
-remembers, in Anthropic's and OpenAI's words. Turns of different keys are never compared.
+\`diagnostics.previous_message_id\` in Messages and \`prompt_cache_options.comparison_response_id\` in Responses compare with any remembered reply,
+also of servers with the same PostgreSQL, in Anthropic's and OpenAI's words. Turns of different keys are never compared.
 `
 
 /** The content of `docs/reference/protocols.md`. */

@@ -4,8 +4,8 @@ import { difference, excerpt, kindOfChange, leastSimilarity, similarity } from '
 import type { Outline, OutlineMessage, OutlinePart } from './outline.ts'
 import { commonLength, lengthOf, type Turn } from './turn.ts'
 
-/** A turn; `outline` is absent when its texts are forgotten. */
-export type Known = { readonly turn: Turn; readonly outline?: Outline | undefined }
+/** A turn; of `outline`, what is not known is absent. */
+export type Known = { readonly turn: Turn; readonly outline?: Partial<Outline> | undefined }
 export type Present = { readonly turn: Turn; readonly outline: Outline }
 
 type Comparison = {

@@ -11,7 +11,7 @@ import { findDropped, mayDropThoughts, namesThoughts, type RenderPrompt } from '
 import { charsOf, findChange, type Known, type Present, withEstimate } from './find-change.ts'
 import { findLine } from './find-line.ts'
 import { type Outline, type OutlineMessage, outlineOf, type PromptOf } from './outline.ts'
-import { type Turn, turnOf } from './turn.ts'
+import { type Turn, turnOf, turnSchema } from './turn.ts'
 
 /** Lines of one session: agents run a title request or a subordinate agent beside the conversation. */
 const maxLines = 8
@@ -52,16 +52,23 @@ type Options = {
   readonly maxTextBytes?: number
   /** The other processes of the server. */
   readonly siblings?: Bus | undefined
+  /** All processes with the same database: they know each other's replies. */
+  readonly everyone?: Bus | undefined
   /** Absent: thoughts that a template drops are not looked for. */
   readonly render?: RenderPrompt
   onDiverged?(model: string): void
 }
 
-/** A turn whose predecessor another process may have. `reply`: the one to compare with, unless it is known. Keys include the owner. */
-type Question = { readonly session: string; readonly turn: Turn; readonly reply?: string | undefined }
-type Answer = { readonly before?: Known | undefined; readonly reply?: Known | undefined }
+/** A turn whose predecessor another process may have. Keys include the owner. */
+type Question = { readonly session: string; readonly turn: Turn }
+type Answer = { readonly turn: Turn; readonly outline?: Outline | undefined }
 /** The processes of a server have the same version. */
 const topic: Topic<Question, Answer> = { name: 'turns', message: z.custom<Question>(), answer: z.custom<Answer>() }
+
+const replyMessage = z.object({ reply: z.string() })
+const replyAnswer = z.object({ turn: turnSchema, outline: z.object({ settings: z.record(z.string(), z.string()) }).optional() })
+/** A reply to compare with that another process may have given. It gives hashes, and no texts of messages: any client of the database can listen. */
+const replyTopic: Topic<z.output<typeof replyMessage>, Known> = { name: 'replies', message: replyMessage, answer: replyAnswer }
 
 /** The reply waits for it: a process or a template that is busy for longer is not waited for. */
 const longestAskMs = 100
@@ -73,10 +80,13 @@ type Asked = {
   readonly reply: string
   /** The reply to compare with. */
   readonly named: string | undefined
-  findFrom(before: Turn): PromptChange | undefined
+  findFrom(before: Known): PromptChange | undefined
   /** Thoughts that the template dropped since; undefined: there are none for sure. */
   findDropped(before: Turn): Promise<PromptChange | undefined> | undefined
 }
+
+/** What other processes answered. `turns`: undefined where they were not heard; then no difference is reported. */
+type Heard = { readonly turns: readonly Answer[] | undefined; readonly reply: Known | undefined }
 
 /** `before`, `earlier`: the turns that were compared. */
 type Outcome = Noted & { readonly before: Turn | undefined; readonly earlier: Turn | undefined }
@@ -98,6 +108,7 @@ export class PrefixMemory {
     this.#replies = new LruMap({ max, sizeOf })
     this.#outlines = new LruMap({ max: options.maxTextBytes ?? defaultMaxTextBytes, sizeOf: sizeOfTexts })
     void options.siblings?.subscribe(topic, (question) => this.#answer(question))
+    void options.everyone?.subscribe(replyTopic, ({ reply }) => this.#answerReply(reply))
   }
 
   /**
@@ -115,7 +126,7 @@ export class PrefixMemory {
       session: keyOf(owner, model, session === undefined ? `?${turn.question}` : `=${session}`),
       reply: keyOf(owner, id),
       named: comparesWith === undefined ? undefined : keyOf(owner, comparesWith),
-      findFrom: (before) => findChange(this.#known(before), now, { tokensPerChar, isPrinted }),
+      findFrom: (before) => findChange(before, now, { tokensPerChar, isPrinted }),
       findDropped: (before) => {
         const { render } = this.#options
         const { prompt, reasoning, toolChoice } = request
@@ -130,11 +141,15 @@ export class PrefixMemory {
         return found.then((dropped) => dropped && withEstimate(dropped, before, tokensPerChar))
       },
     }
-    const { siblings } = this.#options
-    const question = siblings === undefined ? undefined : this.#questionOf(compared)
-    if (siblings === undefined || question === undefined) return this.#complete(compared, this.#noteKnown(compared, []))
-    const answers = orAborted(siblings.publish(topic, question), AbortSignal.timeout(longestAskMs)).catch(() => undefined)
-    return answers.then((known) => this.#complete(compared, this.#noteKnown(compared, known)))
+    const { siblings, everyone } = this.#options
+    const { session: inSession, named } = compared
+    const isUnsure = siblings !== undefined && this.#isUnsure(compared)
+    const turns = isUnsure ? siblings.publish(topic, { session: inSession, turn }) : undefined
+    const isUnknown = named !== undefined && this.#replies.get(named) === undefined
+    const replies = isUnknown ? everyone?.publish(replyTopic, { reply: named }) : undefined
+    const complete = (heard: Heard) => this.#complete(compared, this.#noteKnown(compared, heard))
+    if (turns === undefined && replies === undefined) return complete({ turns: [], reply: undefined })
+    return Promise.all([inTime(turns), inTime(replies)]).then(([turns, replies]) => complete({ turns, reply: replies?.[0] }))
   }
 
   /** Turns with equal messages may still differ by what the template prints of them. */
@@ -151,45 +166,42 @@ export class PrefixMemory {
     )
   }
 
-  /** What other processes may know better. */
-  #questionOf({ now: { turn, outline }, session, named, findFrom }: Asked): Question | undefined {
-    const reply = named === undefined || this.#replies.get(named) !== undefined ? undefined : named
+  /** Whether other processes may know the turn before better. */
+  #isUnsure({ now: { turn, outline }, session, findFrom }: Asked): boolean {
     const { before } = this.#find(this.#sessions.get(session) ?? [], turn, outline)
-    const isUnsure = before === undefined ? turn.messages.some((message) => message < 0) : findFrom(before) !== undefined
-    return isUnsure || reply !== undefined ? { session, turn, reply } : undefined
+    return before === undefined ? turn.messages.some((message) => message < 0) : findFrom(this.#known(before)) !== undefined
   }
 
-  /** `answers`: undefined where the other processes were not heard; then no difference is reported. */
-  #noteKnown({ now, session, reply, named, findFrom }: Asked, answers: readonly Answer[] | undefined): Outcome {
+  #noteKnown({ now, session, reply, named, findFrom }: Asked, heard: Heard): Outcome {
     const { turn, outline } = now
-    const turns: Turn[] = []
-    let toldReply: Turn | undefined
-    for (const { before, reply } of answers ?? []) {
-      for (const told of [before, reply]) if (told?.outline !== undefined) this.#outlines.set(told.turn, told.outline)
-      if (before !== undefined) turns.push(before.turn)
-      toldReply ??= reply?.turn
-    }
-    const earlier = named === undefined ? undefined : (this.#replies.get(named) ?? toldReply)
+    for (const told of heard.turns ?? []) if (told.outline !== undefined) this.#outlines.set(told.turn, told.outline)
+    const own = named === undefined ? undefined : this.#replies.get(named)
+    const earlier = own === undefined ? heard.reply : this.#known(own)
     const compared = earlier === undefined ? ('unknown' as const) : (findFrom(earlier) ?? ('same' as const))
-    const known = [...(this.#sessions.get(session) ?? []), ...turns]
+    const known = [...(this.#sessions.get(session) ?? []), ...(heard.turns ?? []).map((told) => told.turn)]
     const { lines, before } = this.#find(known, turn, outline)
-    const diverged = answers && before && findFrom(before)
+    const diverged = heard.turns && before && findFrom(this.#known(before))
     const kept = lines.slice(0, maxLines)
     for (const line of known) if (!kept.includes(line)) this.#outlines.delete(line)
     this.#sessions.set(session, kept)
     this.#replies.set(reply, turn)
     this.#outlines.set(turn, outline)
     const noted = { ...(diverged !== undefined && { diverged }), ...(named !== undefined && { compared }) }
-    return { ...noted, before: answers && before, earlier }
+    return { ...noted, before: heard.turns && before, earlier: earlier?.turn }
   }
 
-  #answer({ session, turn, reply }: Question): Answer {
-    const named = reply === undefined ? undefined : this.#replies.get(reply)
+  #answer({ session, turn }: Question): Answer | undefined {
     const { before } = findLine(this.#sessions.get(session) ?? [], turn)
-    return { before: before && this.#known(before), reply: named && this.#known(named) }
+    return before && this.#known(before)
   }
 
-  #known(turn: Turn): Known {
+  #answerReply(reply: string): Known | undefined {
+    const turn = this.#replies.get(reply)
+    const settings = turn && this.#outlines.get(turn)?.settings
+    return turn && { turn, ...(settings !== undefined && { outline: { settings } }) }
+  }
+
+  #known(turn: Turn): Answer {
     return { turn, outline: this.#outlines.get(turn) }
   }
 
@@ -202,6 +214,12 @@ export class PrefixMemory {
     const current = now.messages[index]
     return before !== undefined && current !== undefined && similarity(textOf(before), textOf(current)) >= leastSimilarity
   }
+}
+
+/** Undefined: they were not heard in time. */
+function inTime<Told>(answers: Promise<readonly Told[]> | undefined): Promise<readonly Told[] | undefined> {
+  if (answers === undefined) return Promise.resolve([])
+  return orAborted(answers, AbortSignal.timeout(longestAskMs)).catch(() => undefined)
 }
 
 function sizeOf({ messages }: Turn): number {

@@ -1,16 +1,21 @@
 import { crc32 } from 'node:zlib'
+import { z } from 'zod'
 import type { Outline, OutlineMessage } from './outline.ts'
 
 /** One turn of a conversation, as hashes with lengths. */
-export type Turn = {
-  readonly model: string
-  readonly tools: number
-  readonly settings: number
-  /** The user's first message. */
-  readonly question: number
-  /** Those of the assistant are negative. */
-  readonly messages: readonly number[]
-}
+export type Turn = z.output<typeof turnSchema>
+
+export const turnSchema = z
+  .object({
+    model: z.string(),
+    tools: z.number(),
+    settings: z.number(),
+    /** The user's first message. */
+    question: z.number(),
+    /** Those of the assistant are negative. */
+    messages: z.array(z.number()).readonly(),
+  })
+  .readonly()
 
 export function turnOf(model: string, { tools, settings, messages }: Outline): Turn {
   const hashes = messages.map(hashMessage)

@@ -16,6 +16,7 @@ type Asked = { readonly key?: string; readonly body?: Body | FormData; readonly 
 type Wire = {
   readonly id: string
   readonly status: string
+  readonly diagnostics: { readonly cache_miss_reason: { readonly type: string } } | null
   readonly selected: string
   readonly selected_preset: string
   readonly key: string
@@ -200,6 +201,21 @@ describe.skipIf(!hasPostgres || !hasNginx)(`two servers behind nginx on one Post
     }
     expect(text).toContain('The call was not approved')
     expect((await decide()).status).toBe(404)
+  })
+
+  test('a reply of one is compared with on the other, by its caller only', async () => {
+    const [here, there] = pods
+    const turn = async (pod: ServeProcess, system: string, texts: readonly string[], previous: unknown, key = 'sk-ann') => {
+      const messages = texts.map((content, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content }))
+      const body = { model: 'default', max_tokens: 20, system, messages, diagnostics: { previous_message_id: previous } }
+      return (await ask(pod, '/v1/messages', { body, key })).body
+    }
+    const { id } = await turn(here, 'Be brief.', ['one'], null)
+    const next = ['one', 'one', 'two']
+    expect(await turn(there, 'Be brief.', next, id)).toMatchObject({ diagnostics: null })
+    const reason = async (...given: Parameters<typeof turn>) => (await turn(...given)).diagnostics?.cache_miss_reason.type
+    expect(await reason(there, 'Be long.', next, id)).toBe('system_changed')
+    expect(await reason(there, 'Be brief.', next, id, 'sk-bob')).toBe('previous_message_not_found')
   })
 
   test('what one seals for its caller, the other opens', async () => {
