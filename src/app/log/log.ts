@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { given } from '../../base/json.ts'
 import type { StoppedRun } from '../../core/cancel/cancellations.ts'
+import { DescriptorLog } from './descriptor-log.ts'
 import { keepLines, LineRing } from './log-lines.ts'
 import { prettyDestination } from './pretty-log.ts'
 import { printableJson } from './printable.ts'
@@ -36,9 +37,14 @@ export function createLog({ level, destination = standardError() }: LogOptions):
   return log
 }
 
+let ofMachines: DestinationStream | undefined
+
 /** JSON for machines; readable lines on a terminal. */
 function standardError(): DestinationStream {
-  return process.stderr.isTTY === true ? prettyDestination(process.stderr) : pino.destination(2)
+  if (process.stderr.isTTY === true) return prettyDestination(process.stderr)
+  // One for all logs of the process, which keeps their lines in order.
+  ofMachines ??= new DescriptorLog(2)
+  return ofMachines
 }
 
 /** Logs the end of each cancelled request: why and by whom it was cancelled, and for how long and how many tokens its work continued. */
