@@ -39,7 +39,9 @@ export async function bundlePrograms() {
   const input = Object.fromEntries(Object.entries(programs).map(([name, path]) => [name, join(dist, path)]))
   const cache = join(root, '.cache')
   mkdirSync(cache, { recursive: true })
-  const outDir = mkdtempSync(join(cache, 'bundle-'))
+  const work = mkdtempSync(join(cache, 'bundle-'))
+  // A folder inside: `work` itself can be read by its owner only, and the server may run as another user.
+  const outDir = join(work, 'bundle')
   const { NODE_ENV } = process.env
   // Vite writes other words for tests, and the names of files depend on them.
   process.env.NODE_ENV = 'production'
@@ -61,6 +63,7 @@ export async function bundlePrograms() {
   if (NODE_ENV === undefined) delete process.env.NODE_ENV
   else process.env.NODE_ENV = NODE_ENV
   replace(outDir)
+  rmSync(work, { recursive: true })
   return output.flatMap(({ moduleIds = [] }) => moduleIds)
 }
 
@@ -69,7 +72,6 @@ function replace(made) {
   const files = (folder) => (existsSync(folder) ? readdirSync(folder).sort() : [])
   const isSame = (name) => readFileSync(join(made, name)).equals(readFileSync(join(target, name)))
   if (files(made).join() === files(target).join() && files(made).every(isSame)) {
-    rmSync(made, { recursive: true })
     // Newer than what it is made of.
     for (const name of files(target)) utimesSync(join(target, name), new Date(), new Date())
     return
@@ -77,7 +79,6 @@ function replace(made) {
   const old = `${made}-old`
   if (existsSync(target)) renameSync(target, old)
   renameSync(made, target)
-  rmSync(old, { recursive: true, force: true })
 }
 
 /** Where the modules of node-llama-cpp are, which find its builds from there: a worker gets the place of the package. */

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -11,6 +11,11 @@ test('the build bundles the programs that start most often', () => {
   for (const program of ['main', 'server-worker', 'llama-worker'] as const) {
     expect(bundleOf(program)?.href).toBe(pathToFileURL(join(dist, 'bundle', `${program}.js`)).href)
   }
+})
+
+// A checkout that one user builds may be run by another, such as that of a service.
+test('who may read what is compiled may read the bundles', () => {
+  expect(statSync(join(dist, 'bundle')).mode).toBe(statSync(join(dist, 'cli')).mode)
 })
 
 // To import its five hundred modules takes each worker a fifth of a second.
