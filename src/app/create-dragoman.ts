@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { homedir } from 'node:os'
 import { type ConfigInput, configFromObject } from '../config/load.ts'
+import { ownFolders } from '../config/own-folders.ts'
 import type { Dialect } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
@@ -86,10 +86,11 @@ export async function createDragoman(options: DragomanOptions = {}): Promise<Dra
   const { models = [], dialects = [], sources = {}, basePath = '', logLevel = 'silent' } = options
   checkBasePath(basePath)
   const raw = await fetchOwnSources(options.config ?? {}, sources)
+  const { base: cwd, userHome } = ownFolders()
   const config = configFromObject(raw, {
     env: process.env,
-    cwd: process.cwd(),
-    userHome: homedir(),
+    cwd,
+    userHome,
     needsModel: models.length === 0,
   })
   const log = createLog({ level: logLevel })

@@ -1,8 +1,8 @@
-import { homedir } from 'node:os'
 import { Argument, Command } from 'commander'
 import { version } from '../app/version.ts'
 import { rootOf } from '../base/text/server-url.ts'
 import type { ConfigFlags, LoadedConfig } from '../config/load.ts'
+import { ownFolders } from '../config/own-folders.ts'
 import { resolvePath } from '../registry/names/sources.ts'
 import { protocols } from './agents/agent.ts'
 import { agents } from './agents/agents.ts'
@@ -64,8 +64,7 @@ withModelOptions(program.command('serve'))
   .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
   .action(async (flags: ServeFlags) => {
     try {
-      const bases = { base: process.cwd(), userHome: homedir() }
-      const path = flags.config === undefined ? undefined : resolvePath(flags.config, bases)
+      const path = flags.config === undefined ? undefined : resolvePath(flags.config, ownFolders())
       const modelFlags = { ...flags, aliases: flags.alias }
       const reload = () => load({ ...flags, models: flags.model, modelFlags })
       const config = await reload()
@@ -370,7 +369,8 @@ function agentArgument(): Argument {
 async function load({ config, host, port, workers, models, modelFlags, logLevel }: ConfigFlags): Promise<LoadedConfig> {
   const { loadConfig } = await import('../config/load.ts')
   const flags = { config, host, port, workers, models, modelFlags, logLevel }
-  return loadConfig({ flags, env: process.env, cwd: process.cwd(), userHome: homedir() })
+  const { base: cwd, userHome } = ownFolders()
+  return loadConfig({ flags, env: process.env, cwd, userHome })
 }
 
 async function withKeys(config: string | undefined, work: (keys: KeyPlace) => Promise<void>): Promise<void> {

@@ -1,10 +1,10 @@
 import { fstatSync } from 'node:fs'
-import { homedir } from 'node:os'
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { printable } from '../app/log/printable.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { givenFlags, type ModelFlags, withModelFlags } from '../config/model-flags.ts'
+import { ownFolders } from '../config/own-folders.ts'
 import { AppError } from '../contract/errors.ts'
 import { findCatalogued } from '../registry/names/catalogue.ts'
 import { isSource } from '../registry/names/sources.ts'
@@ -54,7 +54,7 @@ export async function run(options: RunOptions): Promise<number> {
 
 /** Piped text precedes the prompt, in which paths of images are recognized. */
 async function joinPrompt(piped: string, prompt: string): Promise<ChatContent> {
-  const { content, notes } = await withImages(prompt, { base: process.cwd(), userHome: homedir() })
+  const { content, notes } = await withImages(prompt, ownFolders())
   for (const note of notes) console.error(`(${printable(note)})`)
   if (typeof content === 'string') return [piped, content].filter((text) => text !== '').join('\n\n')
   return piped === '' ? content : [{ type: 'text', text: piped }, ...content]

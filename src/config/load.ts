@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { z } from 'zod'
+import { textOfFile } from '../base/text/utf8.ts'
 import { fileReason } from '../canonical/failure-reason.ts'
 import { AppError } from '../contract/errors.ts'
 import { findNameConflicts } from '../registry/names/aliases.ts'
@@ -224,7 +225,7 @@ function resolveStorage(
 
 async function readConfigFile(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8')
+    return textOfFile(await readFile(path))
   } catch (error) {
     throw new AppError('invalid-request', `the configuration file '${path}' cannot be read: ${fileReason(error)}`, {
       cause: error,

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { printable, printableLines } from '../../app/log/printable.ts'
 import { codeOf, fileReason } from '../../canonical/failure-reason.ts'
+import { ownFolders } from '../../config/own-folders.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import { resolvePath } from '../../registry/names/sources.ts'
 import type { ChatContent } from '../servers/client.ts'
@@ -63,9 +63,7 @@ export async function converse(server: AnswerServer, model: string): Promise<voi
       }
       case 'message': {
         // A quoted text is only for the model.
-        const { content, notes } = isQuoted
-          ? { content: line.text, notes: [] }
-          : await withImages(line.text, { base: process.cwd(), userHome: homedir() })
+        const { content, notes } = isQuoted ? { content: line.text, notes: [] } : await withImages(line.text, ownFolders())
         for (const note of notes) console.error(`(${printable(note)})`)
         await ask(content)
         return undefined
@@ -123,6 +121,6 @@ class ConversationFiles {
 
   #pathOf(typed: string, command: string): string {
     if (typed === '') throw new AppError('invalid-request', `name the file: ${command} FILE`)
-    return resolvePath(typed, { base: process.cwd(), userHome: homedir() })
+    return resolvePath(typed, ownFolders())
   }
 }

@@ -1,6 +1,7 @@
-import { availableParallelism, homedir } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { stringify } from 'yaml'
 import { thisMachine } from '../../app/offers/this-machine.ts'
+import { ownFolders } from '../../config/own-folders.ts'
 import { AppError } from '../../contract/errors.ts'
 import { hasFiles } from '../../lifecycle/fetch-files.ts'
 import { locateModelFile } from '../../registry/fetch/fetch-model.ts'
@@ -61,7 +62,7 @@ export async function tune({ name, minutes, write, loadConfig }: TuneOptions): P
     console.error(`--write puts them into the file of --config`)
     return
   }
-  await writeSettings(resolvePath(write, { base: process.cwd(), userHome: homedir() }), model.id, settings)
+  await writeSettings(resolvePath(write, ownFolders()), model.id, settings)
   console.log(`written into ${write}`)
 }
 

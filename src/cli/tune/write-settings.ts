@@ -1,6 +1,7 @@
 import { readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { isMap, isSeq, parseDocument } from 'yaml'
+import { textOfFile } from '../../base/text/utf8.ts'
 import { AppError } from '../../contract/errors.ts'
 import { type Change, editText } from './edit-text.ts'
 import type { Value } from './search.ts'
@@ -9,7 +10,7 @@ import type { Value } from './search.ts'
 export async function writeSettings(named: string, id: string, settings: Value['settings']): Promise<void> {
   // A link stays one.
   const file = await realpath(named)
-  const text = await readFile(file, 'utf8')
+  const text = textOfFile(await readFile(file))
   const changed = withSettings(text, { id, settings, isJson: /\.json$/i.test(file) })
   if (changed === undefined) {
     throw new AppError('invalid-request', `'${file}' has no model '${id}': add it there, or set the values where it is`)

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ActiveRuns } from '../../base/active-runs.ts'
 import { type Emit, emitAll } from '../../base/emit.ts'
+import { textOfFile } from '../../base/text/utf8.ts'
 import { fileReason } from '../../canonical/failure-reason.ts'
 import type { Engine, RenderRequest, Tokenizer } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -216,7 +217,7 @@ async function readScript(script: string | Script): Promise<Script> {
 
 async function readText(kind: string, path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8')
+    return textOfFile(await readFile(path))
   } catch (error) {
     const message = `the fake engine cannot read its ${kind} '${path}': ${fileReason(error)}`
     throw new AppError('model-unavailable', message, { cause: error })

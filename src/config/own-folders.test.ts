@@ -1,0 +1,21 @@
+import * as os from 'node:os'
+import { afterEach, expect, test, vi } from 'vitest'
+import { ownFolders } from './own-folders.ts'
+
+vi.mock('node:os', { spy: true })
+
+afterEach(() => vi.restoreAllMocks())
+
+test('a user without a name and without HOME has the home of containers', () => {
+  vi.mocked(os.homedir).mockImplementation(() => {
+    throw new Error('A system error occurred: uv_os_homedir returned ENOENT (no such file or directory)')
+  })
+  expect(ownFolders()).toEqual({ base: process.cwd(), userHome: '/' })
+})
+
+test('a current folder that is gone is named', () => {
+  vi.spyOn(process, 'cwd').mockImplementation(() => {
+    throw new Error('ENOENT: process.cwd failed')
+  })
+  expect(ownFolders).toThrow('the current folder no longer exists: start dragoman in another one')
+})
