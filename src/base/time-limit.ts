@@ -1,3 +1,5 @@
+import { afterAwake } from './awake.ts'
+
 type Limit = { readonly timeoutMs: number; tooLate(): Error }
 
 /** Runs work with a signal that fires with the caller's, or with `tooLate()` after `timeoutMs`. */
@@ -7,11 +9,11 @@ export async function withTimeLimit<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limit = new AbortController()
-  const timer = setTimeout(() => limit.abort(tooLate()), timeoutMs)
+  const cancel = afterAwake(timeoutMs, () => limit.abort(tooLate()))
   try {
     return await work(AbortSignal.any([signal, limit.signal]))
   } finally {
-    clearTimeout(timer)
+    cancel()
   }
 }
 

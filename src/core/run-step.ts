@@ -91,7 +91,7 @@ export async function runStep(
       const timings = { queueMs, loadMs }
       const onEvent = createOutputPipeline({ now, ...current, check, callCheck, startedMs, timings, emit: inner })
       const run = new RunObserver(current.request.choices, current.prepared.inputTokens)
-      const clock = new RunClock(context, now)
+      const clock = new RunClock(context)
       let hasBegun = false
       let isRead = false
       try {

@@ -1,3 +1,4 @@
+import { afterAwake } from '../base/awake.ts'
 import type { RequestContext } from '../contract/context.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
@@ -60,8 +61,7 @@ export function takeSlot(
   const waiting = ticket.slot(cost, signal)
   const limitMs = model.limits?.queueMs
   if (waiting === undefined || limitMs === undefined) return waiting
-  const timer = setTimeout(() => onLimit?.(queueTimeout(limitMs)), limitMs)
-  return waiting.finally(() => clearTimeout(timer))
+  return waiting.finally(afterAwake(limitMs, () => onLimit?.(queueTimeout(limitMs))))
 }
 
 function queueTimeout(limitMs: number): AppError {

@@ -1,3 +1,4 @@
+import { AwakeClock, afterAwake } from '../base/awake.ts'
 import type { RequestContext } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent } from '../contract/event.ts'
@@ -9,31 +10,30 @@ type Limited = Pick<RequestContext, 'model' | 'signal' | 'onLimit'>
 /** Runs work of an engine that generates no tokens, within the time limit of a first token. */
 export async function workInTime<T>({ model, onLimit }: Limited, work: () => Promise<T>): Promise<T> {
   const limitMs = model.limits?.firstTokenMs
-  const timer = limitMs === undefined ? undefined : setTimeout(() => onLimit?.(firstTokenTimeout(limitMs)), limitMs)
+  const cancel = limitMs === undefined ? undefined : afterAwake(limitMs, () => onLimit?.(firstTokenTimeout(limitMs)))
   try {
     return await work()
   } finally {
-    clearTimeout(timer)
+    cancel?.()
   }
 }
 
 /** Watches one run of an engine, and stops its request at a time limit. Close it. */
 export class RunClock {
   readonly #limits: NonNullable<RequestContext['model']['limits']>
-  readonly #now: () => number
   readonly #onLimit: RequestContext['onLimit']
+  readonly #clock = new AwakeClock()
   readonly #startMs: number
   #firstMs: number | undefined = undefined
   #lastMs: number
   #isPaused = false
-  #timer: NodeJS.Timeout | undefined = undefined
+  #cancelWake: (() => void) | undefined = undefined
   #wakesAtMs = never
 
-  constructor({ model, onLimit }: Limited, now: () => number) {
+  constructor({ model, onLimit }: Limited) {
     this.#limits = model.limits ?? {}
-    this.#now = now
     this.#onLimit = onLimit
-    this.#startMs = now()
+    this.#startMs = this.#clock.now()
     this.#lastMs = this.#startMs
     this.#check()
   }
@@ -44,7 +44,7 @@ export class RunClock {
 
   /** A part of the answer has arrived. */
   advance(): void {
-    this.#lastMs = this.#now()
+    this.#lastMs = this.#clock.now()
     if (this.#firstMs !== undefined) return
     this.#firstMs = this.#lastMs
     this.#check()
@@ -57,17 +57,17 @@ export class RunClock {
       await reader
     } finally {
       this.#isPaused = false
-      this.#lastMs = this.#now()
+      this.#lastMs = this.#clock.now()
     }
   }
 
   close(): void {
-    clearTimeout(this.#timer)
+    this.#cancelWake?.()
   }
 
   /** Stops the request if a limit is reached; otherwise checks again when the next one is due. */
   #check(): void {
-    const nowMs = this.#now()
+    const nowMs = this.#clock.now()
     const { stallMs = never, generationMs = never, firstTokenMs = never } = this.#limits
     const firstAtMs = this.#firstMs === undefined ? this.#startMs + firstTokenMs : never
     const stallAtMs = this.#firstMs === undefined ? never : (this.#isPaused ? nowMs : this.#lastMs) + stallMs
@@ -80,9 +80,9 @@ export class RunClock {
     }
     // An earlier timer will check again: most requests need only one, because the first is due no later than a stall could be.
     if (this.#wakesAtMs <= nextMs) return
-    clearTimeout(this.#timer)
+    this.#cancelWake?.()
     this.#wakesAtMs = Math.min(nextMs, nowMs + stallMs)
-    if (this.#wakesAtMs < never) this.#timer = setTimeout(this.#wake, this.#wakesAtMs - nowMs)
+    if (this.#wakesAtMs < never) this.#cancelWake = this.#clock.after(this.#wakesAtMs - nowMs, this.#wake)
   }
 
   readonly #wake = (): void => {

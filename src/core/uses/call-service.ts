@@ -12,7 +12,7 @@ const fileBytesPerToken = 1024
 
 /** Passes a request on to the servers of a model, on a slot of it. Rejects with the engine's refusals, and for addresses in its fields. */
 export async function callService(
-  { now, services }: { now(): number; readonly services: Services },
+  { services }: { readonly services: Services },
   call: ServiceCall,
   context: RequestContext,
   sink: ServiceSink,
@@ -24,7 +24,7 @@ export async function callService(
     const expected = estimateBody(call.body)
     await takeSlot(ticket, { inputTokens: expected, maxOutputTokens: 0 }, context)
     ticket.charge(expected)
-    const clock = new RunClock(context, now)
+    const clock = new RunClock(context)
     try {
       await services.send({ origin: originOf(context), ...call }, timed(sink, clock), signal)
     } finally {

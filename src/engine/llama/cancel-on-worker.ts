@@ -1,3 +1,4 @@
+import { afterAwake } from '../../base/awake.ts'
 import type { Supervisor } from './supervisor.ts'
 
 /** Encoding a large picture, which nothing interrupts, takes minutes on a slow processor. */
@@ -7,6 +8,5 @@ const longestStopMs = 600_000
 export function cancelOnWorker(supervisor: Pick<Supervisor, 'steer' | 'abandon'>, id: string): () => void {
   supervisor.steer({ type: 'cancel', id })
   const onHung = () => supervisor.abandon(`it did not stop a cancelled request within ${longestStopMs / 1000} seconds`)
-  const timer = setTimeout(onHung, longestStopMs)
-  return () => clearTimeout(timer)
+  return afterAwake(longestStopMs, onHung)
 }

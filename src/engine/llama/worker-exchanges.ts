@@ -1,3 +1,4 @@
+import { afterAwake } from '../../base/awake.ts'
 import { Queue } from '../../base/queue.ts'
 import { orAborted } from '../../base/time-limit.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -122,12 +123,12 @@ export class WorkerExchanges {
       inbox.fail(error)
       supervisor.abandon(error.message)
     }
-    const watchdog = Number.isFinite(limitMs) ? setTimeout(onHung, limitMs) : undefined
+    const cancelWatch = Number.isFinite(limitMs) ? afterAwake(limitMs, onHung) : undefined
     try {
       supervisor.send(command)
       return checked(await inbox.next(), expected)
     } finally {
-      clearTimeout(watchdog)
+      cancelWatch?.()
       inboxes.close(command.id)
     }
   }

@@ -44,7 +44,7 @@ export async function runService(
     handle.servedBy(model.id)
     request.generation = { generationId: id, model: model.id, ...(name !== undefined && { requestedModel: name }) }
     const call = { path, body, ...(callerKeys !== undefined && { callerKeys }) }
-    await callService({ now: deps.now, services }, call, { model, ...caller }, sink)
+    await callService({ services }, call, { model, ...caller }, sink)
     return model.id
   } catch (error) {
     throw AppError.from(error).inWordsOf(nameWithKeys(formatPath))
