@@ -1,4 +1,4 @@
-import { afterAwake } from './awake.ts'
+import { afterAwake } from './time/awake.ts'
 
 type Limit = { readonly timeoutMs: number; tooLate(): Error }
 

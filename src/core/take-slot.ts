@@ -1,4 +1,4 @@
-import { afterAwake } from '../base/awake.ts'
+import { afterAwake } from '../base/time/awake.ts'
 import type { RequestContext } from '../contract/context.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'

@@ -1,4 +1,4 @@
-import { AwakeClock, afterAwake } from '../base/awake.ts'
+import { AwakeClock, afterAwake } from '../base/time/awake.ts'
 import type { RequestContext } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent } from '../contract/event.ts'

@@ -16,7 +16,7 @@ export class DescriptorLog implements DestinationStream {
   readonly #fd: number
   readonly #mostChars: number
   #pending = ''
-  /** Of those that wait, with the ones that a notice among them counts. */
+  /** The number of those lines, and of the lost ones that a notice among them counts. */
   #pendingLines = 0
   #part: Part | undefined
   #retry: NodeJS.Timeout | undefined

@@ -1,4 +1,4 @@
-import { afterAwake } from '../../base/awake.ts'
+import { afterAwake } from '../../base/time/awake.ts'
 import type { Supervisor } from './supervisor.ts'
 
 /** Encoding a large picture, which nothing interrupts, takes minutes on a slow processor. */

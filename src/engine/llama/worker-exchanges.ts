@@ -1,4 +1,4 @@
-import { afterAwake } from '../../base/awake.ts'
+import { afterAwake } from '../../base/time/awake.ts'
 import { Queue } from '../../base/queue.ts'
 import { orAborted } from '../../base/time-limit.ts'
 import { AppError } from '../../contract/errors.ts'
