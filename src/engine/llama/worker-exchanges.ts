@@ -1,5 +1,5 @@
-import { afterAwake } from '../../base/time/awake.ts'
 import { Queue } from '../../base/queue.ts'
+import { afterAwake } from '../../base/time/awake.ts'
 import { orAborted } from '../../base/time-limit.ts'
 import { AppError } from '../../contract/errors.ts'
 import { cancelOnWorker } from './cancel-on-worker.ts'
