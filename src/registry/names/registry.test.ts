@@ -36,6 +36,23 @@ describe('resolve', () => {
     expect(() => registry.resolve('gpt-4o', allowed)).toThrow("model 'gpt-4o' not found; available: small, claude-small")
   })
 
+  test('the models that a key may use are looked for once', () => {
+    let reads = 0
+    const many = Array.from({ length: 100 }, (_, index) => ({
+      get id() {
+        reads += 1
+        return `m${index}`
+      },
+      aliases: [],
+    }))
+    const allowed = many.map(({ id }) => id)
+    const { resolve } = createRegistry(many)
+    expect(resolve('m99', allowed).id).toBe('m99')
+    reads = 0
+    expect(resolve('m99', allowed).id).toBe('m99')
+    expect(reads).toBeLessThanOrEqual(101)
+  })
+
   test('the first of equally long patterns wins', () => {
     const tie = createRegistry([
       { id: 'one', aliases: ['ab*'] },

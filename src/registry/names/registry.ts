@@ -19,10 +19,16 @@ const longestList = 50
 export function createRegistry<Model extends ModelNames>(models: readonly Model[]): Registry<Model> {
   const conflicts = findNameConflicts(models)
   if (conflicts.length > 0) throw new AppError('invalid-request', conflicts.map(({ message }) => message).join('; '))
+  /** By the list of a key, which each of its requests has: finding its names takes long where both are many. */
+  const lists = new WeakMap<readonly string[], readonly Model[]>()
   const list = (allowed?: readonly string[]) => {
     if (allowed === undefined) return models
+    const known = lists.get(allowed)
+    if (known !== undefined) return known
     const named = new Set(allowed.map((name) => pickByName(models, name)))
-    return models.filter((model) => named.has(model))
+    const listed = models.filter((model) => named.has(model))
+    lists.set(allowed, listed)
+    return listed
   }
   return {
     resolve(name, allowed) {
