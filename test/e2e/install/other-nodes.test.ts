@@ -41,12 +41,13 @@ for (const { version, binary } of isFullLength ? others : others.slice(0, 1)) {
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
       const report = join(folder, 'report.json')
       const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-      // Each process imports the server anew.
-      const args = [vitest, 'run', '--project', 'unit', ...filters, '--maxWorkers=1', '--reporter=json', `--outputFile=${report}`]
+      const args = [vitest, 'run', '--project', 'unit', ...filters, '--reporter=json', `--outputFile=${report}`]
       // Without the variables of the vitest that runs this.
       const { PATH, HOME } = process.env
+      // Each process imports and compiles the server anew. `--maxWorkers` does not reach a project with a number of its own.
+      const env = { PATH, HOME, VITEST_MAX_WORKERS: '1' }
       // A failed test is in the report.
-      await promisify(execFile)(binary ?? '', args, { cwd: root, env: { PATH, HOME } }).catch(() => undefined)
+      await promisify(execFile)(binary ?? '', args, { cwd: root, env }).catch(() => undefined)
       const { success, testResults }: Report = JSON.parse(readFileSync(report, 'utf8'))
       const results = testResults.flatMap(({ assertionResults }) => assertionResults)
       expect(results.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName)).toEqual([])
