@@ -313,8 +313,8 @@ export type GenerationRequest = {
   /** The text may contain special tokens other than the end of the turn; never for a conversation, whose structure they are. */
   readonly showsSpecialTokens?: true
   /**
-   * Report the log-probability of each generated token and of the `top` most likely ones; of `topHere` if the model runs here, since other
-   * servers list few.
+   * Report the log-probability of each generated token and of the `top` most likely ones; of `topHere` if the model runs here or its
+   * server lists any number.
    */
   readonly logprobs?: { readonly top: number; readonly topHere?: number }
   /**

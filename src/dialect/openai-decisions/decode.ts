@@ -10,7 +10,7 @@ import { type DecisionWire, decisionSchema } from './schema.ts'
 
 const readBody = bodyReader(decisionSchema, decisionFields, unknownKeys(decisionSchema))
 
-/** `top`: the most that servers of other kinds list. `topHere`: for a model that runs here, enough to include unlikely answers. */
+/** `top`: the most that servers of other kinds list. `topHere`: enough to include unlikely answers, for models that run here, and llama-server. */
 const logprobs = { top: 20, topHere: 1000 }
 /** The input of a decision contains nothing sealed. */
 const noSealer = { seal: (text: string) => text, open: () => undefined }

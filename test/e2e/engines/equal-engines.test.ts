@@ -99,6 +99,25 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
     }
   })
 
+  test('unlikely answers to a question have the same probabilities', async () => {
+    const { app } = await startEngines()
+    const choices = Array.from({ length: 12 }, (_, index) => ({ value: `answer ${index}` }))
+    const decide = async (model: string) => {
+      const body = { model, input: 'The sea is calm.', questions: [{ type: 'choice', instructions: 'Which?', choices }] }
+      const headers = { 'content-type': 'application/json' }
+      const reply = await fetch(`${app.url}/v1/decisions`, { method: 'POST', headers, body: JSON.stringify(body) })
+      const [answer] = ((await reply.json()) as { answers: readonly Decided[] }).answers
+      return answer?.probabilities?.map(({ probability }) => Number(probability.toFixed(6)))
+    }
+    try {
+      const embedded = await decide('embedded')
+      expect(embedded?.filter((probability) => probability > 0)).toHaveLength(choices.length)
+      expect(await decide('managed')).toEqual(embedded)
+    } finally {
+      await app.close()
+    }
+  })
+
   test('a call or thought is read alike, in a turn that is continued and beside a structure that was asked for', async () => {
     const { app } = await startEngines()
     const endpoints = [{ url: `${app.url}/v1` }]
@@ -175,6 +194,7 @@ describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what
   })
 })
 
+type Decided = { readonly probabilities?: readonly { readonly probability: number }[] }
 type WireChoice = {
   readonly finish_reason: string
   readonly message: {

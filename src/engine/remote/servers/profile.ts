@@ -81,6 +81,8 @@ export type Profile = {
   readonly losesHeldOutput?: true
   /** Sends no log-probabilities if `top_logprobs` is below this. */
   readonly leastTop?: number
+  /** Lists as many top log-probabilities as are asked for. */
+  readonly listsAllTops?: true
   /** The most top log-probabilities. */
   readonly mostTop?: number
   /** Chat takes the number of top log-probabilities as `logprobs`. */

@@ -165,6 +165,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   'llama-server': {
     ...plain,
     name: 'llama-server',
+    listsAllTops: true,
     below: '/v1',
     decodes: {
       image: ['image/png', 'image/jpeg', 'image/gif', 'image/bmp'],

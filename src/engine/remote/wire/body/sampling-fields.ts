@@ -238,12 +238,21 @@ function listedOrder(sampling: Sampling): readonly string[] {
 /**
  * How many top log-probabilities to ask for; the reader leaves out those that were not requested. Throws `unsupported-field` for too many.
  */
-export function topLogprobs({ top }: NonNullable<GenerationRequest['logprobs']>, profile: Profile): number {
+export function topLogprobs(wanted: NonNullable<GenerationRequest['logprobs']>, profile: Profile): number {
+  const top = wantedTop(wanted, profile)
   const { logprobs, leastTop = 0, mostTop = Number.POSITIVE_INFINITY } = profile
   if (!logprobs) throw unsupported(profile, ['logprobs'])
   if (top <= mostTop) return Math.max(leastTop, top)
   const message = `the server behind this model (${profile.name}) reports at most ${mostTop} top log-probabilities: ask for fewer in ${field('logprobs', 'top')}`
   throw new AppError('unsupported-field', message, { at: ['logprobs', 'top'] })
+}
+
+/** How many of them the reader leaves. */
+export function wantedTop(
+  { top, topHere = top }: NonNullable<GenerationRequest['logprobs']>,
+  { listsAllTops }: Pick<Profile, 'listsAllTops'>,
+): number {
+  return listsAllTops === true ? topHere : top
 }
 
 /** The error for a field that the server does not know. */

@@ -13,6 +13,7 @@ import { findsStops, type Profile } from '../../servers/profile.ts'
 import { UpstreamError } from '../../transport/upstream-error.ts'
 import type { WireChoice } from '../../transport/wire-chunk.ts'
 import type { CallSoFar } from '../body/request-body.ts'
+import { wantedTop } from '../body/sampling-fields.ts'
 import { CallStream } from './call-stream.ts'
 import { type ChunkCount, OutputLimit } from './output-limit.ts'
 import { readLogprobs } from './read-logprobs.ts'
@@ -171,7 +172,7 @@ export class ChoiceReader {
     const { onPiece } = this.#context
     this.#count(wire)
     const events: EngineEvent[] = []
-    let tokens = this.#readTokens(wire)
+    let tokens = this.#readTokens(wire, profile)
     /** Each token is emitted once, on the first event of the chunk. */
     const take = () => {
       const taken = tokens
@@ -269,16 +270,17 @@ export class ChoiceReader {
     return this.#calls
   }
 
-  #readTokens(wire: WireChoice): readonly GeneratedToken[] {
+  #readTokens(wire: WireChoice, profile: Profile): readonly GeneratedToken[] {
     const wanted = this.#context.request.logprobs
     if (wanted === undefined) return []
+    const top = wantedTop(wanted, profile)
     const { logprobs, text, tokenId } = wire
     const read = readLogprobs(logprobs, { text, id: tokenId })
     return (
       (endsSilently(wire) ? read.slice(0, -1) : read)
         // A control token that the server does not show, such as the end of the turn.
         .filter(({ bytes }) => bytes.length > 0)
-        .map((token) => (token.top.length > wanted.top ? { ...token, top: token.top.slice(0, wanted.top) } : token))
+        .map((token) => (token.top.length > top ? { ...token, top: token.top.slice(0, top) } : token))
     )
   }
 
