@@ -56,6 +56,15 @@ describe('the log-probabilities of a prompt', () => {
     expect(choices[0]?.parts).toMatchObject([{ text: ' c' }])
   })
 
+  test('parts of characters keep their bytes, also as the likely tokens of another place', async () => {
+    const prompt = ['a', 'bytes:\\xc3', 'bytes:\\xa4']
+    const server = await upstream(echoing(prompt, { text: 'aä c' }))
+    const { choices } = await answer(engineOver([server], { profile: 'dragoman' }), scored({ type: 'tokens', tokens: [1, 2, 3] }))
+    expect(choices[0]?.promptTokens?.map(({ bytes }) => bytes)).toEqual([[0x61], [0xc3], [0xa4]])
+    expect(choices[0]?.promptTokens?.[1]?.top).toMatchObject([{ bytes: [0xc3] }])
+    expect(choices[0]?.parts).toMatchObject([{ text: ' c' }])
+  })
+
   test.each([
     ['a first token that the tokenizer adds is no part of the prompt', ['<s>', 'a', ' b'], 'a b', ['', 'a', ' b']],
     ['several tokens of one character are that character', ['a', '\ufffd', '\ufffd', 'b'], 'aäb', ['a', '', 'ä', 'b']],

@@ -3,7 +3,7 @@ import type { Prompt } from '../../../../contract/request.ts'
 import { asArray, asObject, asText } from '../../transport/loose-json.ts'
 import { UpstreamError } from '../../transport/upstream-error.ts'
 import type { WireChoice } from '../../transport/wire-chunk.ts'
-import { readTops, unknownId } from './read-logprobs.ts'
+import { pieceOf, readTops, unknownId } from './read-logprobs.ts'
 
 type Echoed = {
   readonly promptTokens: readonly PromptToken[]
@@ -25,7 +25,7 @@ export function divideEcho(choice: WireChoice, prompt: Prompt, count: number | u
   const promptTokens = pieces.map((piece, index) => {
     const logprob = logprobs[index]
     const scores = typeof logprob === 'number' ? { logprob, top: readTops(tops[index]) } : { top: [] }
-    return { id: unknownId, text: piece, bytes: [...Buffer.from(piece)], ...scores }
+    return { id: unknownId, ...pieceOf(piece), ...scores }
   })
   const rest = { tokens: texts.slice(count), token_logprobs: logprobs.slice(count), top_logprobs: tops.slice(count) }
   return { promptTokens, choice: { ...choice, text, logprobs: rest } }
@@ -34,7 +34,7 @@ export function divideEcho(choice: WireChoice, prompt: Prompt, count: number | u
 /** The text after the prompt. For a prompt of token ids, it is assembled from the output's own tokens. */
 function textAfter(text: string, prompt: Prompt, outputTexts: readonly string[]): string {
   if (prompt.type === 'text' && text.startsWith(prompt.text)) return text.slice(prompt.text.length)
-  const output = outputTexts.join('')
+  const output = Buffer.from(outputTexts.flatMap((shown) => pieceOf(shown).bytes)).toString('utf8')
   if (prompt.type === 'text' || !text.endsWith(output)) throw withoutPrompt()
   return output
 }
