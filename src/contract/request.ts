@@ -90,8 +90,8 @@ export type FunctionTool = {
   /** A message describes the tool, so that the beginning of the prompt stays unchanged; engines that render the prompt do not list it. */
   readonly isDeferred?: true
   /**
-   * A schema to enforce instead of `parameters`, which models and other servers see. Core sets it where the arguments need a grammar of
-   * ours.
+   * A schema to enforce instead of `parameters`, which models and servers other than Dragoman see. Core sets it where the arguments need a
+   * grammar of ours.
    */
   readonly enforced?: JsonObject
 }

@@ -38,7 +38,12 @@ async function bodyOf(kind: ProfileName, toolChoice: ToolChoice, more: Partial<G
 }
 
 describe('a schema that only our grammars know', () => {
-  test.each(profileNames)('the schema is never sent to %s', async (kind) => {
+  test('goes to another Dragoman, which enforces it', async () => {
+    const body = await bodyOf('dragoman', { type: 'required' })
+    expect(body).toMatchObject({ tools: [{ function: { strict: true, parameters: edit.enforced } }] })
+  })
+
+  test.each(profileNames.filter((kind) => kind !== 'dragoman'))('the schema is never sent to %s', async (kind) => {
     const body = JSON.stringify(await bodyOf(kind, { type: 'auto' }))
     expect(body).toContain('edit')
     expect(body).not.toContain(gbnfKeyword)
