@@ -27,11 +27,13 @@ function tellsLate({ protocol, runningUsage, extras }: Profile): boolean {
 
 /**
  * Whether a request certainly fits every upstream. A token is at least one byte, so short requests need no count, which would cost a round
- * trip. Media are counted if a server can: an image is anything from 16 to 4,096 tokens.
+ * trip. Media are counted if a server can: an image is anything from 16 to 4,096 tokens. Another Dragoman counts them itself, before they
+ * take a slot.
  */
 function fitsSurely(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
   const { prompt, maxOutputTokens = 1 } = request
-  if (upstreams.some(({ profile }) => profile.countsMedia === true) && hasMedia(prompt)) return false
+  const isCounted = ({ profile }: Upstream) => profile.countsMedia === true && profile.name !== 'dragoman'
+  if (upstreams.some(isCounted) && hasMedia(prompt)) return false
   const mostTokens = estimateTokens({ prompt, maxOutputTokens })
   return upstreams.every(({ contextLength }) => contextLength === undefined || mostTokens <= contextLength)
 }

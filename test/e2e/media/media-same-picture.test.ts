@@ -152,6 +152,8 @@ describe.for(seeingEngines)('the same picture, however it is sent, on $engine$hi
   })
 
   test('its tokens are counted before as they are counted after, at each size', async () => {
+    const endpoints = [{ url: `${app.url}/v1` }]
+    const front = await startApp({ models: [{ id: 'seeing', engine: 'remote', endpoints }], builtinModel: false })
     for (const edge of [40, 200, 640]) {
       const picture = drawing({ size: [edge, edge / 2], ground: [0, 0, 0], paint: [214, 40, 40], kind: 'circle', shapes })
       const source = { type: 'base64', media_type: 'image/png', data: picture.toString('base64') }
@@ -162,7 +164,14 @@ describe.for(seeingEngines)('the same picture, however it is sent, on $engine$hi
       const asked = { model: 'seeing', messages: [{ role: 'user', content }], thinking: { type: 'disabled' } }
       const { input_tokens } = await post('/v1/messages/count_tokens', asked)
       expect(input_tokens).toBe((await messages(source)).tokens)
+      const behind = await fetch(`${front.url}/v1/messages/count_tokens`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(asked),
+      })
+      expect(await behind.json()).toEqual({ input_tokens })
     }
+    await front.close()
   })
 
   test('in the result of a tool, in each protocol that has them', async () => {

@@ -266,6 +266,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     ...plain,
     name: 'dragoman',
     scoresPrompts: true,
+    countsMedia: true,
     stopsAnswers: true,
     reasoningBudget: true,
     // It passes them on, or refuses them.

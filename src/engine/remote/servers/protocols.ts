@@ -86,6 +86,7 @@ const responsesOf: Partial<Record<ProfileName, Partial<Profile>>> = {
     decodes: {},
     // Exact, and returns the tokens, too.
     tokenizer: 'llama-server',
+    countsMedia: true,
     responses: { encryptsAlways: true, readsThoughts: true },
   },
 }
