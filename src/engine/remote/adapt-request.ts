@@ -45,9 +45,10 @@ export function adaptRequest<R extends AdaptedRequest>(given: R, servers: Server
 export function withAdapters(
   given: GenerationRequest,
   { adapters, id }: Pick<RemoteEngineOptions, 'adapters' | 'id'>,
+  upstreams: readonly Upstream[],
 ): SentRequest {
   if (adapters === undefined) {
-    refuseAdapterChoice(given, id)
+    if (!upstreams.some(({ profile }) => profile.takesAdapters === true)) refuseAdapterChoice(given, id)
     return given
   }
   const { adapter, ...request } = given

@@ -186,7 +186,8 @@ class RemoteEngine implements Engine {
     const discovery = underTemplate(open.discovery, given.prompt)
     const { id, sampling } = this.#options
     const adapting = this.#adapt(open, given, signal)
-    const asIs = withAdapters(adapting instanceof Promise ? await adapting : adapting, this.#options)
+    const adapted = adapting instanceof Promise ? await adapting : adapting
+    const asIs = withAdapters(adapted, this.#options, session.replicas.upstreams)
     const asked = sampling === undefined ? asIs : { ...asIs, sampling: mergeSampling(sampling, asIs.sampling) }
     const { prompt } = asked
     const hasFront = needsFront(asked, session.replicas.upstreams)

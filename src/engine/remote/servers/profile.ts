@@ -81,6 +81,10 @@ export type Profile = {
   readonly losesHeldOutput?: true
   /** Sends no log-probabilities if `top_logprobs` is below this. */
   readonly leastTop?: number
+  /** Chat takes `allowed_tools`: the other tools stay in the prompt, which a cache may have. */
+  readonly takesAllowedTools?: true
+  /** Chat and completions take the name of an adapter, as `use_adapter`. */
+  readonly takesAdapters?: true
   /** Lists as many top log-probabilities as are asked for. */
   readonly listsAllTops?: true
   /** The most top log-probabilities. */

@@ -265,6 +265,9 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   dragoman: {
     ...plain,
     name: 'dragoman',
+    developerRole: true,
+    takesAllowedTools: true,
+    takesAdapters: true,
     scoresPrompts: true,
     countsMedia: true,
     stopsAnswers: true,

@@ -1,3 +1,4 @@
+import { given } from '../../../../base/json.ts'
 import { argumentsSchema, callableTools, functionTools } from '../../../../canonical/callable-tools.ts'
 import type { ChatPrompt, FunctionTool, GenerationRequest, Message } from '../../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../../grammar/grammar-builder.ts'
@@ -116,6 +117,11 @@ function toolFields(
 ): Record<string, unknown> {
   if (declared.length === 0 || toolChoice.type === 'none') return {}
   const { names } = toolChoice
+  if (names !== undefined && profile.takesAllowedTools === true) {
+    const [mode, allowed] = [toolChoice.type, names.map((name) => ({ type: 'function', function: { name } }))]
+    const tool_choice = { type: 'allowed_tools', allowed_tools: { mode, tools: allowed } }
+    return { tools: declared.map((tool) => toWireTool(tool, profile)), tool_choice, parallel_tool_calls: parallelToolCalls }
+  }
   // Only the callable tools are shown: few servers understand a list of allowed names.
   const tools = callableTools(declared, toolChoice)
   if (toolChoice.type === 'required' && profile.toolChoice === 'none') throw unsupported(profile, ['toolChoice'])
@@ -167,6 +173,12 @@ function reasoningFields(
     // The only switch that such servers have.
     if (reasoning.enabled === true) return { reasoning_effort: reasoning.effort ?? 'medium', ...verbosity }
     return { reasoning_effort: 'none', ...verbosity }
+  }
+  // In its own fields: in front of a server without template variables, it writes them in the words of that server.
+  if (profile.name === 'dragoman' && isWish !== true) {
+    const { enabled, preserve } = reasoning
+    const variables = Object.keys(templateVariables).length > 0 && { chat_template_kwargs: templateVariables }
+    return { ...effort, ...budget, ...given({ enable_thinking: enabled, preserve_thinking: preserve }), ...variables }
   }
   // A budget of 0 switches thinking off.
   const wanted = reasoning.budgetTokens === 0 ? { ...reasoning, enabled: false, budgetTokens: undefined } : reasoning

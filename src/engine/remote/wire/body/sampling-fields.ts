@@ -2,7 +2,7 @@ import { changesNothing } from '../../../../canonical/neutral-sampling.ts'
 import { samplerOrder } from '../../../../canonical/sampler-order.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../../contract/field.ts'
-import type { GenerationRequest, JsonObject } from '../../../../contract/request.ts'
+import type { AdapterChoice, GenerationRequest, JsonObject } from '../../../../contract/request.ts'
 import type { SamplerName, Sampling } from '../../../../contract/sampling.ts'
 import type { SentRequest } from '../../servers/check-upstream.ts'
 import { findsStops, type Profile } from '../../servers/profile.ts'
@@ -39,6 +39,7 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
   if (stop.length > 0 && !findsStops(request, profile)) fields[profile.stop] = stop
   if (choices > 1 && profile.choices) fields.n = choices
   set('lora', lora)
+  if (request.adapter !== undefined) fields.use_adapter = adapterField(request.adapter, profile)
   if (request.serverFields !== undefined) Object.assign(fields, ownFields(request.serverFields, profile))
   return Object.assign(fields, profile.forwards === true && forwardedFields(request), profile.extras)
 }
@@ -78,6 +79,11 @@ function known(profile: Profile, name: 'ignoreEos' | 'minOutputTokens'): string 
   const field = profile.fields[name]
   if (field === undefined) throw unsupported(profile, [name])
   return field
+}
+
+function adapterField(adapter: AdapterChoice, profile: Profile): string | boolean {
+  if (profile.takesAdapters !== true) throw unsupported(profile, ['adapter'])
+  return adapter.type === 'named' ? adapter.name : adapter.type === 'loaded'
 }
 
 /** Fields of one kind of server, with the values that the caller sent. */
