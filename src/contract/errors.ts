@@ -132,11 +132,18 @@ export class AppError extends Error {
     return errorLevels[this.code]
   }
 
-  /** Converts anything thrown to an `AppError`; other errors become `internal`, with the original as cause, unless the disk is full. */
+  /**
+   * Converts anything thrown to an `AppError`; other errors become `internal`, with the original as cause, unless the disk is full or the
+   * server may not use its own files.
+   */
   static from(error: unknown): AppError {
     if (error instanceof AppError) return error
     if (isDiskFull(error))
       return new AppError('store-unavailable', 'the disk of this server is full; try again once there is room', { cause: error })
+    if (isRefusedFile(error)) {
+      const message = 'the system does not let this server use a folder of its own; the log names it'
+      return new AppError('store-unavailable', message, { cause: error })
+    }
     return new AppError('internal', 'internal error; the log has the details', { cause: error })
   }
 }
@@ -149,6 +156,16 @@ export function isErrorCode(code: string): code is ErrorCode {
 /** Whether a file could not be written for lack of room. */
 export function isDiskFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+}
+
+const refusals = new Set(['EACCES', 'EPERM', 'EROFS'])
+/** System calls of files, not of connections. */
+const fileCalls = new Set(['mkdir', 'open', 'rename', 'rmdir', 'scandir', 'unlink'])
+
+/** Whether a file or folder is another user's, or on a system that is read-only. */
+function isRefusedFile(error: unknown): boolean {
+  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return false
+  return refusals.has(String(error.code)) && fileCalls.has(String(error.syscall))
 }
 
 /** The message of anything thrown. */

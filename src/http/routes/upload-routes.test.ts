@@ -91,3 +91,16 @@ test.skipIf(!canMount)(`a full disk is said as one, in the form of the protocol$
   free()
   expect((await upload({}))[0]).toBe(200)
 })
+
+test.skipIf(process.platform !== 'linux')('a folder that the system refuses is said as one', async () => {
+  const other = await startApp({ models: [{ engine: 'fake', id: 'echo', script: 'from-request' }], builtinModel: false })
+  onTestFinished(() => other.close())
+  // Where nobody may make folders, root included.
+  await symlink('/sys', join(other.home, 'files'))
+  const body = new FormData()
+  body.set('purpose', 'user_data')
+  body.set('file', new Blob(['x']), 'a.txt')
+  const response = await fetch(`${other.url}/v1/files`, { method: 'POST', body })
+  const message = 'the system does not let this server use a folder of its own; the log names it'
+  expect([response.status, await messageIn(response)]).toEqual([503, message])
+})
