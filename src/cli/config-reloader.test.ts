@@ -1,4 +1,4 @@
-import fs, { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import fs, { appendFile, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -114,6 +114,23 @@ test('a file whose text is the same, and other files, change nothing; a reload t
   expect(ports).toEqual([])
   await reloader.reload()
   expect(ports).toEqual([1])
+})
+
+test('a log that is written beside the file does not have it read', async () => {
+  await writeFile(join(folder, 'dragoman.yaml'), withPort(1))
+  const log = join(folder, 'server.log')
+  await writeFile(log, '')
+  await watching()
+  await pause(150)
+  let reads = 0
+  afterRead = async () => {
+    reads += 1
+  }
+  for (let line = 0; line < 5; line++) {
+    await appendFile(log, 'a line\n')
+    await pause(60)
+  }
+  expect(reads).toBe(0)
 })
 
 test('an invalid file changes nothing, and its problems are logged once, with their lines', async () => {

@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, realpath } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
@@ -37,6 +37,8 @@ export class ConfigReloader {
   /** The text of the configuration in use. */
   #applied: string | undefined
   #reloading = Promise.resolve()
+  /** Its name, and that of the file which it may be a link to. */
+  #names: readonly string[] = []
 
   constructor(options: ReloaderOptions) {
     this.#options = options
@@ -47,11 +49,15 @@ export class ConfigReloader {
     const { path, log } = this.#options
     this.#text = await readText(path)
     this.#applied = this.#text
+    this.#names = await namesOf(path)
     const giveUp = (error: unknown) =>
       log.warn({ reason: messageOf(error) }, `${path} cannot be watched: send SIGHUP after changing it`)
     try {
-      // Other files of the folder matter too: the file may be a link to one of them, as in Kubernetes.
-      this.#watcher = watch(dirname(path), { persistent: false }, () => this.#lookSoon(this.#text))
+      this.#watcher = watch(dirname(path), { persistent: false }, (event, name) => {
+        // A rename of another file matters too: the file may be a link through it, as in Kubernetes. A log in the same folder changes
+        // with each request.
+        if (event === 'rename' || name === null || this.#names.includes(name)) this.#lookSoon(this.#text)
+      })
       this.#watcher.on('error', giveUp)
     } catch (error) {
       giveUp(error)
@@ -75,6 +81,7 @@ export class ConfigReloader {
       // Changes during this read cause another look.
       this.#timer = undefined
       const text = await readText(this.#options.path)
+      this.#names = await namesOf(this.#options.path)
       // Between two steps of an editor the file may be missing; meanwhile the configuration stays.
       if (text === undefined || text === this.#text) return
       if (text === seen) await this.#afterOthers(() => this.#reloadIfNew())
@@ -112,6 +119,10 @@ export class ConfigReloader {
 /** A truncated file may be valid, and mean something else: half a key is a key. */
 function isCut(text = '', applied = ''): boolean {
   return applied.endsWith('\n') && applied.startsWith(text) && !text.endsWith('\n') && applied.trimEnd() !== text
+}
+
+async function namesOf(path: string): Promise<readonly string[]> {
+  return [basename(path), basename(await realpath(path).catch(() => path))]
 }
 
 async function readText(path: string): Promise<string | undefined> {
