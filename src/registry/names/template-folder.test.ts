@@ -17,6 +17,7 @@ beforeAll(async () => {
   await writeFile(join(path, 'notes.txt'), 'notes')
   await writeFile(join(path, '.jinja'), 'no name')
   await writeFile(join(path, 'huge.jinja'), Buffer.alloc(1024 * 1024 + 1))
+  await writeFile(join(path, 'utf16.jinja'), Buffer.from('\ufeffchatml', 'utf16le'))
   await symlink(join(root, 'secret.jinja'), join(path, 'link.jinja'))
   folder = new TemplateFolder(path)
 })
@@ -24,7 +25,7 @@ afterAll(() => rm(root, { recursive: true, force: true }))
 
 describe('TemplateFolder', () => {
   test('its Jinja files are listed in order; links and folders are not', async () => {
-    expect(await folder.list()).toEqual(['a.b', 'chatml', 'huge'])
+    expect(await folder.list()).toEqual(['a.b', 'chatml', 'huge', 'utf16'])
   })
 
   test('a listed template is read', async () => {
@@ -49,6 +50,13 @@ describe('TemplateFolder', () => {
 
   test('a file far too large for a template is refused', async () => {
     await expect(folder.read('huge')).rejects.toThrow('at most 1048576')
+  })
+
+  test('a file in another encoding is refused by its name', async () => {
+    await expect(folder.read('utf16')).rejects.toMatchObject({
+      code: 'template-failed',
+      message: expect.stringMatching(/'utf16'.* UTF-16: save it as UTF-8/),
+    })
   })
 
   test('a missing folder is an internal error', async () => {

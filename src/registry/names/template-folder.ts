@@ -1,6 +1,8 @@
 import { constants } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { textOfFile } from '../../base/text/utf8.ts'
+import { fileReason } from '../../canonical/failure-reason.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 
 const extension = '.jinja'
@@ -46,7 +48,10 @@ export class TemplateFolder {
       if (size > maxTemplateBytes) {
         throw new AppError('template-failed', `the template '${listed}' has ${size} bytes; at most ${maxTemplateBytes} are read`)
       }
-      return await file.readFile('utf8')
+      return textOfFile(await file.readFile())
+    } catch (error) {
+      if (error instanceof AppError) throw error
+      throw new AppError('template-failed', `the template '${listed}' cannot be read: ${fileReason(error)}`, { cause: error })
     } finally {
       await file.close()
     }

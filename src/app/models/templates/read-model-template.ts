@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { textOf } from '../../../base/text/text-of.ts'
+import { writtenText } from '../../../base/text/text-of.ts'
 import { fileReason } from '../../../canonical/failure-reason.ts'
 import { AppError } from '../../../contract/errors.ts'
 import type { OwnTemplate } from '../../../engine/remote/own-prompts.ts'
@@ -82,7 +82,7 @@ function tokensIn(config: TokenizerConfig | undefined): Omit<OwnTemplate, 'sourc
 
 /** An untrusted file. Those of tokenizers list thousands of tokens. */
 export function readText(path: string): Promise<string> {
-  return textOf(createReadStream(path), { what: 'it', mostBytes: mostFileBytes })
+  return writtenText(createReadStream(path), { what: 'it', mostBytes: mostFileBytes })
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { textOf } from '../../../base/text/text-of.ts'
+import { writtenText } from '../../../base/text/text-of.ts'
 import { fileReason } from '../../../canonical/failure-reason.ts'
 import { messageOf } from '../../../contract/errors.ts'
 import type { Lookup } from './lookup-rule.ts'
@@ -22,7 +22,7 @@ export function fileSource({ file, parse, everyMs, warn, random }: FileSourceOpt
   const look = async (): Promise<Lookup> => {
     let text: string
     try {
-      text = await textOf(createReadStream(file), { what: 'the list', mostBytes: mostListBytes })
+      text = await writtenText(createReadStream(file), { what: 'the list', mostBytes: mostListBytes })
     } catch (error) {
       return { type: 'failed', reason: `it cannot be read: ${fileReason(error)}` }
     }
