@@ -11,7 +11,7 @@ const say = (role: 'developer' | 'user', words: string): Message => ({ role, con
 const messages = [say('developer', 'a'), say('user', 'b'), say('developer', 'c'), say('user', 'd')]
 const prompt = { type: 'chat', ...plainChat, messages } as const
 const roles = (list: unknown) => (list as readonly { readonly role: string }[]).map(({ role }) => role)
-const role = (kind: ProfileName) => (kind === 'openai' ? 'developer' : 'system')
+const role = (kind: ProfileName) => (['openai', 'dragoman'].includes(kind) ? 'developer' : 'system')
 
 test.each(profileNames)(
   'a server of kind %s gets developers by the role that it knows, also late, in all protocols',

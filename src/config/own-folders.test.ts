@@ -1,13 +1,22 @@
-import * as os from 'node:os'
+import { syncBuiltinESMExports } from 'node:module'
+import os from 'node:os'
 import { afterEach, expect, test, vi } from 'vitest'
 import { ownFolders } from './own-folders.ts'
 
-vi.mock('node:os', { spy: true })
+const { homedir } = os
+/** What modules import by its name is this one: the file may have been imported before this test. */
+function replaceHome(home: typeof homedir): void {
+  Object.assign(os, { homedir: home })
+  syncBuiltinESMExports()
+}
 
-afterEach(() => vi.restoreAllMocks())
+afterEach(() => {
+  replaceHome(homedir)
+  vi.restoreAllMocks()
+})
 
 test('a user without a name and without HOME has the home of containers', () => {
-  vi.mocked(os.homedir).mockImplementation(() => {
+  replaceHome(() => {
     throw new Error('A system error occurred: uv_os_homedir returned ENOENT (no such file or directory)')
   })
   expect(ownFolders()).toEqual({ base: process.cwd(), userHome: '/' })
