@@ -33,7 +33,7 @@ test('a process has the lines of a quarter of a second ahead, and does not forge
   expect(claimAt(work, 1100, 80)).toBe(200)
   expect(claimAt(work, 1110, 0)).toBe(200)
   expect(claimAt(work, 1260, 80)).toBe(154)
-  // Of a millisecond, in which all slots happened to end.
+  // All slots happened to end within a millisecond.
   expect(claimAt(work, 1261, 8)).toBe(154)
   expect(claimAt(work, 3260, 40)).toBe(32)
 })

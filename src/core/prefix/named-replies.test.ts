@@ -106,7 +106,7 @@ describe('a request that names an earlier reply', () => {
     expect(told[0]).not.toContain(plain.system.slice(0, 8))
   })
 
-  test('is told in the first event of a stream', async () => {
+  test('learns it from the first event of a stream', async () => {
     const { app } = openTestServer({ prefixes: new PrefixMemory(), media: createMediaReader() })
     const send = ({ path, body }: Asked, more: Json) =>
       app.inject({ method: 'POST', url: path, payload: { model: 'default', ...body, ...more } })

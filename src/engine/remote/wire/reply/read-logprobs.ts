@@ -63,7 +63,7 @@ function toToken(shown: string, logprob: number): WireToken {
   return { id: unknownId, ...pieceOf(shown), logprob }
 }
 
-/** The text and bytes of a token that OpenAI's completions show, as `bytes:\\xe2\\x80` if it is a part of a character. */
+/** The text and bytes of a token that OpenAI's completions show, as `bytes:\xe2\x80` if it is a part of a character. */
 export function pieceOf(shown: string): Pick<WireToken, 'text' | 'bytes'> {
   if (!/^bytes:(\\x[\da-f]{2})+$/i.test(shown)) return { text: shown, bytes: [...Buffer.from(shown)] }
   const bytes = Buffer.from(shown.slice('bytes:'.length).replaceAll('\\x', ''), 'hex')
